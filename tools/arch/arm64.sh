@@ -1,0 +1,13 @@
+# shellcheck shell=bash disable=SC2034
+# What the tools need to know of arm64. Sourced by tools/lib.sh.
+
+KERNEL_IMAGE=arch/arm64/boot/Image          # in the kernel's build directory
+CROSS_COMPILE=aarch64-linux-gnu-            # Debian's gcc has this prefix on arm64 itself too
+CROSS_PACKAGES=(gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc libc6-dev-arm64-cross:/usr/aarch64-linux-gnu/include/stdio.h)
+NATIVE_PACKAGES=(gcc:aarch64-linux-gnu-gcc libc6-dev:/usr/include/stdio.h)
+DEBIAN_ARCH=arm64
+HOST_MACHINE=aarch64                        # uname -m of a host whose KVM can run it
+QEMU=qemu-system-aarch64
+QEMU_PACKAGES=(qemu-system-arm:qemu-system-aarch64)
+MACHINE=virt,gic-version=3
+CONSOLE=ttyAMA0
