@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The benchmark's part in the guest: runs fio in each of the compared modes,
+ * round after round, and sends one record a sample: what fio measured and
+ * what the kernel counted meanwhile. It judges nothing; the host does, see
+ * tools/report.
+ *
+ * ps.modes=LIST ps.rw=LIST ps.rounds=N ps.runtime=SECONDS ps.ramp_ms=N
+ * ps.halt_poll_ns=N (guest_halt_poll_ns of the modes that poll)
+ */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define HALT_POLL_NS "/sys/module/haltpoll/parameters/guest_halt_poll_ns"
+#define FIO_OUTPUT "/tmp/fio.json"
+#define MAX_STATES 64
+
+struct mode {
+	const char *name;
+	bool halt_poll;		/* haltpoll may poll before it halts */
+	bool poll_source;	/* ... and looks at the disk's queues */
+	const char *section;	/* of the fio job file */
+};
+
+static const struct mode modes[] = {
+	{ "halt",	 false, false, "sync" },
+	{ "haltpoll",	 true,	false, "sync" },
+	{ "poll_source", true,	true,  "sync" },
+	{ "io_poll",	 true,	false, "io_poll" },
+};
+
+/* One idle state of one CPU. */
+struct idle_state {
+	unsigned int cpu, state;
+	uint64_t usage, time_us;
+};
+
+struct counters {
+	uint64_t ns, ios, irqs;
+	uint64_t windows, hits, raced, source_irqs;
+	unsigned int states;
+	struct idle_state state[MAX_STATES];
+};
+
+struct bench {
+	struct disk disk;
+	char *cpus;
+	unsigned int cpu_count;
+	unsigned int rounds, runtime, ramp_ms;
+	const char *halt_poll_ns;
+	unsigned int done, total;
+};
+
+static uint64_t count_ios(const struct disk *disk)
+{
+	char *path = format_text("/sys/block/%s/stat", disk->name);
+	char *text = read_file(path);
+	uint64_t reads, writes;
+
+	if (!text || sscanf(text, "%" SCNu64 " %*u %*u %*u %" SCNu64,
+			    &reads, &writes) != 2)
+		fail("cannot read %s", path);
+	free(text);
+	free(path);
+	return reads + writes;
+}
+
+/* Interrupts of the disk's queues: "virtio1-req.0", not "virtio1-config". */
+static uint64_t count_irqs(const struct disk *disk)
+{
+	char *name = format_text("%s-", disk->virtio);
+	char *text = read_file("/proc/interrupts");
+	char *line, *rest = text;
+	uint64_t sum = 0;
+
+	if (!text)
+		fail("cannot read /proc/interrupts: %s", strerror(errno));
+	while ((line = strsep(&rest, "\n"))) {
+		char *found = strstr(line, name);
+		char *column = strchr(line, ':');
+
+		if (!found || !column || strstr(found, "-config"))
+			continue;
+		for (column++; ; ) {
+			char *end;
+			uint64_t count = strtoull(column, &end, 10);
+
+			if (end == column || (*end != ' ' && *end))
+				break;
+			sum += count;
+			column = end;
+		}
+	}
+	free(text);
+	free(name);
+	return sum;
+}
+
+/* Lines of debugfs: name cpu windows hits raced irqs. No file: no counts. */
+static void count_sources(const struct disk *disk, struct counters *counters)
+{
+	char *name = format_text("%s-", disk->virtio);
+	char *text = read_file("/sys/kernel/debug/poll_source");
+	char *line, *rest = text;
+
+	while (text && (line = strsep(&rest, "\n"))) {
+		uint64_t windows, hits, raced, irqs;
+
+		if (strncmp(line, name, strlen(name)) ||
+		    sscanf(line, "%*s %*d %" SCNu64 " %" SCNu64 " %" SCNu64
+			   " %" SCNu64, &windows, &hits, &raced, &irqs) != 4)
+			continue;
+		counters->windows += windows;
+		counters->hits += hits;
+		counters->raced += raced;
+		counters->source_irqs += irqs;
+	}
+	free(text);
+	free(name);
+}
+
+static bool read_count(unsigned int cpu, unsigned int state, const char *what,
+		       uint64_t *count)
+{
+	char *path = format_text("/sys/devices/system/cpu/cpu%u/cpuidle/state%u/%s",
+				 cpu, state, what);
+	char *text = read_file(path);
+
+	if (text)
+		*count = strtoull(text, NULL, 10);
+	free(path);
+	free(text);
+	return text;
+}
+
+static void count_idle(const char *cpus, struct counters *counters)
+{
+	char *list = format_text("%s", cpus);
+	char *cpu, *rest = list;
+
+	while ((cpu = strsep(&rest, ","))) {
+		struct idle_state now = { .cpu = atoi(cpu) };
+
+		for (; read_count(now.cpu, now.state, "usage", &now.usage) &&
+		       read_count(now.cpu, now.state, "time", &now.time_us);
+		     now.state++) {
+			if (counters->states == MAX_STATES)
+				fail("more idle states than expected");
+			counters->state[counters->states++] = now;
+		}
+	}
+	free(list);
+}
+
+static struct counters count(const struct bench *bench)
+{
+	struct counters counters = { 0 };
+
+	count_sources(&bench->disk, &counters);
+	count_idle(bench->cpus, &counters);
+	counters.irqs = count_irqs(&bench->disk);
+	counters.ios = count_ios(&bench->disk);
+	counters.ns = now_ns();
+	return counters;
+}
+
+static void set_mode(const struct bench *bench, const struct mode *mode)
+{
+	const char *ns = mode->halt_poll ? bench->halt_poll_ns : "0";
+
+	/* A kernel without poll_source runs the modes that do without. */
+	if (set_poll_source(&bench->disk, mode->poll_source) &&
+	    (mode->poll_source || errno != ENOENT))
+		fail("mode %s: %s's poll_source cannot be set: %s", mode->name,
+		     bench->disk.virtio, strerror(errno));
+	if (write_file(HALT_POLL_NS, ns) &&
+	    (mode->halt_poll || errno != ENOENT))
+		fail("mode %s: " HALT_POLL_NS " cannot be set: %s", mode->name,
+		     strerror(errno));
+}
+
+static int start_fio(const struct mode *mode, const char *rw)
+{
+	char *section = format_text("--section=%s", mode->section);
+	char *job = format_text("/fio/%s.fio", rw);
+	char *const argv[] = {
+		"fio", "--output-format=json+", "--output=" FIO_OUTPUT,
+		"--eta=never", section, job, NULL
+	};
+	int pid = start_program(argv, NULL);
+
+	free(section);
+	free(job);
+	return pid;
+}
+
+static void wait_for_first_io(const struct bench *bench, int pid)
+{
+	uint64_t before = count_ios(&bench->disk);
+	unsigned int tries;
+
+	for (tries = 0; count_ios(&bench->disk) == before; tries++) {
+		if (tries == 1500 || waitpid(pid, NULL, WNOHANG))
+			fail("fio did no I/O");
+		sleep_ns(20 * 1000000);
+	}
+}
+
+static void send_idle(FILE *out, const struct counters *before,
+		      const struct counters *after)
+{
+	unsigned int i;
+
+	for (i = 0; i < after->states && i < before->states; i++)
+		fprintf(out, "%s{\"cpu\":%u,\"state\":%u,\"usage\":%" PRIu64
+			",\"time_us\":%" PRIu64 "}", i ? "," : "",
+			after->state[i].cpu, after->state[i].state,
+			after->state[i].usage - before->state[i].usage,
+			after->state[i].time_us - before->state[i].time_us);
+}
+
+/* fio may say things ahead of its JSON. */
+static char *fio_json(void)
+{
+	char *text = read_file(FIO_OUTPUT);
+	char *json = text ? strchr(text, '{') : NULL;
+	char *copy, *c;
+
+	if (!json)
+		fail("fio left no results");
+	copy = format_text("%s", json);
+	for (c = copy; *c; c++)
+		if (*c == '\n')
+			*c = ' ';
+	free(text);
+	return copy;
+}
+
+static void send_sample(const struct bench *bench, const struct mode *mode,
+			const char *rw, unsigned int round,
+			const struct counters *before,
+			const struct counters *after)
+{
+	char *json = fio_json();
+	char *idle = NULL;
+	size_t length;
+	FILE *out = open_memstream(&idle, &length);
+
+	if (!out)
+		fail("out of memory");
+	send_idle(out, before, after);
+	fclose(out);
+	send_record("{\"type\":\"sample\",\"round\":%u,\"rw\":\"%s\","
+		    "\"mode\":\"%s\",\"cpus\":%u,\"wall_ns\":%" PRIu64
+		    ",\"ios\":%" PRIu64 ",\"irqs\":%" PRIu64
+		    ",\"source\":{\"windows\":%" PRIu64 ",\"hits\":%" PRIu64
+		    ",\"raced\":%" PRIu64 ",\"irqs\":%" PRIu64
+		    "},\"idle\":[%s],\"fio\":%s}",
+		    round, rw, mode->name, bench->cpu_count,
+		    after->ns - before->ns, after->ios - before->ios,
+		    after->irqs - before->irqs,
+		    after->windows - before->windows,
+		    after->hits - before->hits, after->raced - before->raced,
+		    after->source_irqs - before->source_irqs, idle, json);
+	free(idle);
+	free(json);
+}
+
+static void send_progress(const struct bench *bench, const struct mode *mode,
+			  const char *rw, unsigned int round)
+{
+	char *stage = round ? format_text("round %u of %u", round, bench->rounds) :
+			      format_text("warm-up");
+
+	send_record("{\"type\":\"progress\",\"done\":%u,\"total\":%u,"
+		    "\"text\":\"(%s: %s, %s)\"}", bench->done, bench->total,
+		    stage, rw, mode->name);
+	free(stage);
+}
+
+/*
+ * fio runs for the ramp, untimed, in which the mode settles, and then for the
+ * time that counts. The counters are taken within the latter.
+ */
+static void sample(struct bench *bench, const struct mode *mode,
+		   const char *rw, unsigned int round)
+{
+	const uint64_t ms = 1000000, margin = 50 * ms;
+	struct counters before, after;
+	int pid, status;
+
+	send_progress(bench, mode, rw, round);
+	set_mode(bench, mode);
+	pid = start_fio(mode, rw);
+	wait_for_first_io(bench, pid);
+	sleep_ns(bench->ramp_ms * ms + margin);
+	before = count(bench);
+	sleep_ns(bench->runtime * 1000 * ms - 4 * margin);
+	after = count(bench);
+	if (waitpid(pid, &status, WNOHANG))
+		fail("fio ended before its time");
+	status = wait_program(pid);
+	if (status)
+		fail("fio %s in mode %s ended with status %d", rw, mode->name,
+		     status);
+	if (round)
+		send_sample(bench, mode, rw, round, &before, &after);
+	bench->done++;
+}
+
+static bool listed(const char *list, const char *name)
+{
+	size_t length = strlen(name);
+	const char *at = list;
+
+	while ((at = strstr(at, name))) {
+		if ((at == list || at[-1] == ',') &&
+		    (at[length] == ',' || !at[length]))
+			return true;
+		at += length;
+	}
+	return false;
+}
+
+static void export_job(const struct bench *bench)
+{
+	char *jobs = format_text("%u", bench->cpu_count);
+	char *runtime = format_text("%u", bench->runtime);
+	char *ramp = format_text("%ums", bench->ramp_ms);
+
+	setenv("DEVICE", bench->disk.node, 1);
+	setenv("CPUS", bench->cpus, 1);
+	setenv("JOBS", jobs, 1);
+	setenv("RUNTIME", runtime, 1);
+	setenv("RAMP", ramp, 1);
+	free(jobs);
+	free(runtime);
+	free(ramp);
+}
+
+int main(void)
+{
+	static const char *const patterns[] = { "randread", "randwrite", "randrw" };
+	const size_t n_modes = sizeof(modes) / sizeof(*modes);
+	const size_t n_patterns = sizeof(patterns) / sizeof(*patterns);
+	const char *mode_list = param("modes", "halt,haltpoll,poll_source,io_poll");
+	const char *rw_list = param("rw", "randread,randwrite,randrw");
+	struct bench bench = {
+		.disk = find_disk(),
+		.rounds = param_number("rounds", 5),
+		.runtime = param_number("runtime", 2),
+		.ramp_ms = param_number("ramp_ms", 500),
+		.halt_poll_ns = param("halt_poll_ns", "200000"),
+	};
+	size_t m, p, n_listed = 0, p_listed = 0;
+	unsigned int round;
+
+	bench.cpus = online_cpus(&bench.cpu_count);
+	for (m = 0; m < n_modes; m++)
+		n_listed += listed(mode_list, modes[m].name);
+	for (p = 0; p < n_patterns; p++)
+		p_listed += listed(rw_list, patterns[p]);
+	bench.total = n_listed * (1 + bench.rounds * p_listed);
+	export_job(&bench);
+
+	/* Round 0 is the warm-up: each mode once, nothing sent. */
+	for (round = 0; round <= bench.rounds; round++)
+		for (p = 0; p < (round ? n_patterns : 1); p++)
+			for (m = 0; m < n_modes; m++)
+				if (listed(mode_list, modes[m].name) &&
+				    (!round || listed(rw_list, patterns[p])))
+					sample(&bench, &modes[m], patterns[p],
+					       round);
+	free(bench.cpus);
+	return 0;
+}

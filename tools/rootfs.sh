@@ -1,0 +1,159 @@
+#!/bin/bash
+# Makes the guest's root file system, an initramfs: fio and busybox from Debian's packages for the guest's architecture,
+# the project's programs of tests/guest, the fio job files. Prints its path.
+#
+# The packages come through APT as this machine has it set up (sources, mirror, keys, proxy), but with APT's state in OUT:
+# no root is needed and nothing is installed here. Everything is reused until one of its inputs changes.
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+
+# Of these packages files are taken: the programs, and the libraries that fio really uses. Names differ between releases.
+PACKAGES='fio|busybox-static|libc6|libaio1|libaio1t64|libnuma1|zlib1g'
+LIBRARIES=(libc.so.6 libm.so.6 libaio.so.1 libaio.so.1t64 libnuma.so.1 libz.so.1)
+
+DIR=$OUT/rootfs/$ARCH
+APT=$DIR/apt            # APT's state: lists, downloaded packages
+BASE_TREE=$DIR/packages # what was taken from the packages
+IMAGE=$DIR/initramfs.cpio.zst
+
+hash_of() { sha256sum | cut -c 1-32; }
+
+# apt_setup: sources and settings stay those of this machine, the architecture and the state are ours.
+apt_setup() {
+	mkdir -p "$APT/lists/partial" "$APT/archives/partial"
+	: >"$APT/status"
+	cat >"$APT/apt.conf" <<-EOF
+		Dir::State "$APT";
+		Dir::State::Lists "$APT/lists";
+		Dir::State::status "$APT/status";
+		Dir::Cache "$APT";
+		APT::Architecture "$DEBIAN_ARCH";
+		APT::Architectures { "$DEBIAN_ARCH"; };
+		APT::Sandbox::User "root";
+		APT::Install-Recommends "false";
+		Acquire::Languages "none";
+	EOF
+	export APT_CONFIG=$APT/apt.conf
+}
+
+# host_lists: changes when this machine's APT sources do, or when apt-get update brought new lists.
+host_lists() {
+	local lists=/var/lib/apt/lists
+	eval "$(apt-config shell lists Dir::State::lists/d)"
+	# shellcheck disable=SC2016 # fields of APT's
+	apt-get indextargets --format '$(SITE) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null | sort || true
+	find "$lists" -maxdepth 1 -name '*Release' -printf '%f %T@\n' 2>/dev/null | sort || true
+}
+
+# resolve: the packages to fetch, one a line: URI, file, size, hash.
+resolve() {
+	apt-get install --print-uris -qq fio busybox-static 2>"$APT/resolve.log" |
+		grep -E "^[^ ]+ ($PACKAGES)_" | sort
+}
+
+# fetch: the packages' files, in $APT/archives.
+fetch() {
+	local names
+	names=$(cut -d ' ' -f 2 "$1" | cut -d _ -f 1)
+	# shellcheck disable=SC2086
+	(cd "$APT/archives" && apt-get download -qq $names) >"$APT/download.log" 2>&1 </dev/null ||
+		die_of_log "apt-get could not download the guest's packages" "$APT/download.log"
+}
+
+# unpack DIR: the files of all packages.
+unpack() {
+	local package
+	mkdir -p "$1"
+	for package in "$APT"/archives/*.deb; do
+		dpkg-deb --fsys-tarfile "$package" |
+			tar -x -C "$1" --keep-directory-symlink --no-same-owner --exclude='./usr/share' --exclude='./etc'
+	done
+}
+
+# take FROM TO: the programs and libraries that the guest needs.
+take() {
+	local from=$1 to=$2 name path
+	mkdir -p "$to/lib" "$to/bin"
+	install -m 755 "$(find "$from" -name fio -path '*bin/*')" "$to/bin/fio"
+	install -m 755 "$(find "$from" -name busybox -path '*bin/*')" "$to/bin/busybox"
+	for name in "${LIBRARIES[@]}"; do
+		path=$(find "$from" -name "$name" | head -n 1)
+		[[ ! $path ]] || install -m 755 "$(realpath "$path")" "$to/lib/$name"
+	done
+	path=$("${CROSS_COMPILE}readelf" -W -l "$to/bin/fio" | sed -n 's/.*interpreter: \(.*\)]/\1/p')
+	mkdir -p "$to/${path%/*}"
+	name=$(find "$from" -name "${path##*/}" | head -n 1)
+	install -m 755 "$(realpath "$name")" "$to/$path"
+	"$ROOT/tools/standins.sh" "$to/bin/fio" "$to/lib"
+}
+
+# make_base: $BASE_TREE, with key in $BASE_TREE.key
+make_base() {
+	local inputs new="$BASE_TREE.new"
+	inputs=$({ echo "$PACKAGES $DEBIAN_ARCH"; host_lists; cat "$ROOT/tools/rootfs.sh" "$ROOT/tools/standins.sh"; } | hash_of)
+	[[ "$(cat "$BASE_TREE.inputs" 2>/dev/null)" != "$inputs" ]] || return 0
+	progress_start "guest packages"
+	rm -rf "$new" "$APT/archives" "$APT/tree"
+	apt_setup
+	apt-get update -qq >"$APT/update.log" 2>&1 </dev/null || true
+	if ! resolve >"$APT/wanted" || [[ ! -s $APT/wanted ]]; then
+		[[ ! -e $BASE_TREE.key ]] || { say "APT cannot be reached: the guest packages stay as they are"; return 0; }
+		cat "$APT/update.log" "$APT/resolve.log" >"$DIR/apt.log"
+		die_of_log "APT finds no fio for $DEBIAN_ARCH" "$DIR/apt.log"
+	fi
+	fetch "$APT/wanted"
+	unpack "$APT/tree"
+	take "$APT/tree" "$new"
+	rm -rf "$BASE_TREE" "$BASE_TREE.inputs" "$APT/tree" "$APT/archives"
+	cut -d ' ' -f 2 "$APT/wanted" >"$new/packages"
+	mv "$new" "$BASE_TREE"
+	hash_of <"$APT/wanted" >"$BASE_TREE.key"
+	echo "$inputs" >"$BASE_TREE.inputs"
+	progress_end "done"
+}
+
+# compile DIR: the project's programs: init, and each that is not a part of the others.
+compile() {
+	local source name
+	mkdir -p "$1/tests"
+	for source in "$ROOT"/tests/guest/*.c; do
+		name=$(basename "$source" .c)
+		[[ $name != guest ]] || continue
+		"${CROSS_COMPILE}gcc" -static -std=c11 -Wall -Wextra -Werror -O2 -pthread -s \
+			-o "$1/tests/$name" "$source" "$ROOT/tests/guest/guest.c" || die "$source does not compile"
+	done
+	mv "$1/tests/init" "$1/init"
+}
+
+# pack DIR FILE
+pack() {
+	find "$1" -exec touch -h -d @0 {} +
+	(cd "$1" && find . -mindepth 1 -print0 | LC_ALL=C sort -z |
+		cpio -0 -o -H newc -R 0:0 --reproducible --quiet) | zstd -q -T0 -9 -f -o "$2"
+}
+
+make_image() {
+	local key work=$DIR/work
+	key=$({ cat "$BASE_TREE.key" "$BASE_TREE.inputs" "$ROOT"/tests/guest/*.[ch] "$ROOT"/tests/fio/*.fio
+		"${CROSS_COMPILE}gcc" --version; } | hash_of)
+	[[ "$(cat "$IMAGE.key" 2>/dev/null)" != "$key" || ! -e $IMAGE ]] || return 0
+	progress_start "guest root file system"
+	rm -rf "$work" "$IMAGE.key"
+	cp -a "$BASE_TREE" "$work"
+	mkdir -p "$work"/{dev,proc,sys,tmp,etc,fio}
+	cp "$ROOT"/tests/fio/*.fio "$work/fio/"
+	compile "$work"
+	ln -s busybox "$work/bin/sh"
+	pack "$work" "$IMAGE.new"
+	mv "$IMAGE.new" "$IMAGE"
+	rm -rf "$work"
+	echo "$key" >"$IMAGE.key"
+	progress_end "done"
+}
+
+"$ROOT/tools/packages.sh" rootfs
+lock_out
+need_space "$DIR" 100 "the guest's root file system"
+make_base
+make_image
+echo "$IMAGE"

@@ -1,0 +1,252 @@
+#!/bin/bash
+# Boots a guest, lets it run one program, and says whether all went well.
+#
+# usage: tools/vm.sh --kernel FILE --initrd FILE --run NAME --results FILE --log FILE [OPTION...]
+#
+#   --run NAME          program of tests/guest to run; "shell" gives a prompt on this terminal
+#   --results FILE      what the guest sends: JSON records, one a line
+#   --log FILE          the kernel's log
+#   --info FILE         writes what ran, as JSON: accelerator, QEMU, command lines, CPUs
+#   --vcpus N           CPUs online in the guest (default: VCPUS)
+#   --append WORDS      more for the kernel command line; ps.KEY=VALUE words are for the guest's program
+#   --device-opts LIST  more virtio-blk-pci properties (default: DEVICE_OPTS)
+#   --image FILE        a disk image for the guest's disk, by its name's end qcow2 or raw (default: null-co, a disk that
+#                       keeps nothing and answers after LATENCY_NS)
+#   --timeout SECONDS   when to give up (default 600)
+#   --label TEXT        what the progress lines call it
+#
+# Status 0: the guest's program ended well and the kernel's log has no complaint in it.
+#
+# The guest has twice the CPUs that go online: virtio_blk takes no more queues than there are possible CPUs, and of those it
+# takes the poll queues. So N interrupt-driven and N polled queues need 2N CPUs; the second half costs nothing.
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+source "$ROOT/tools/qmp.sh"
+
+COMPLAINTS='Oops|BUG:|WARNING:|INFO: task .* blocked|rcu: INFO|Internal error:|Kernel panic|Unable to handle kernel|soft lockup|DEADLOCK'
+
+KERNEL='' INITRD='' RUN='' RESULTS='' LOG='' INFO='' APPEND='' IMAGE='' TIMEOUT=600 LABEL='guest'
+
+parse() {
+	while (($# > 1)); do
+		case $1 in
+		--kernel) KERNEL=$2 ;;
+		--initrd) INITRD=$2 ;;
+		--run) RUN=$2 ;;
+		--results) RESULTS=$2 ;;
+		--log) LOG=$2 ;;
+		--info) INFO=$2 ;;
+		--vcpus) VCPUS=$2 ;;
+		--append) APPEND=$2 ;;
+		--device-opts) DEVICE_OPTS=$2 ;;
+		--image) IMAGE=$2 ;;
+		--timeout) TIMEOUT=$2 ;;
+		--label) LABEL=$2 ;;
+		*) die "tools/vm.sh does not know the option $1" ;;
+		esac
+		shift 2
+	done
+	(($# == 0)) || die "tools/vm.sh: $1 lacks its value"
+	[[ $KERNEL && $INITRD && $RUN && $RESULTS && $LOG ]] ||
+		die "tools/vm.sh needs --kernel, --initrd, --run, --results and --log"
+}
+
+# --- the accelerator --------------------------------------------------------------------------------------------------
+
+# kvm_obstacle: why KVM cannot be used; nothing when it can.
+kvm_obstacle() {
+	local machine
+	machine=$(uname -m)
+	if [[ $machine != "$HOST_MACHINE" ]]; then
+		echo "this machine is $machine, the guest is $HOST_MACHINE"
+	elif [[ ! -e /dev/kvm ]]; then
+		echo "there is no /dev/kvm"
+	elif [[ ! -r /dev/kvm || ! -w /dev/kvm ]]; then
+		echo "/dev/kvm is not open to $(id -un)"
+	elif ! timeout 20 "$QEMU" -M "$MACHINE" -accel kvm -cpu host -nodefaults -display none -S -monitor stdio \
+		<<<quit >/dev/null 2>&1; then
+		echo "/dev/kvm is there, but QEMU cannot start a guest with it"
+	fi
+}
+
+choose_accel() {
+	local obstacle=''
+	[[ $ACCEL == tcg ]] || obstacle=$(kvm_obstacle)
+	if [[ $ACCEL == tcg ]]; then
+		ACCEL_USED=tcg ACCEL_REASON="ACCEL=tcg"
+	elif [[ ! $obstacle ]]; then
+		ACCEL_USED=kvm ACCEL_REASON="/dev/kvm works"
+	else
+		[[ $ACCEL != kvm ]] || die "KVM was asked for and cannot be used: $obstacle" "ACCEL=auto takes emulation instead"
+		ACCEL_USED=tcg ACCEL_REASON=$obstacle
+	fi
+	case $ACCEL_USED in
+	kvm) say "accelerator: KVM" ;;
+	tcg) say "accelerator: emulation (TCG), because $ACCEL_REASON" ;;
+	esac
+}
+
+# --- the command line -------------------------------------------------------------------------------------------------
+
+# commas TEXT: as an option of QEMU takes it.
+commas() { printf '%s' "${1//,/,,}"; }
+
+disk() {
+	if [[ $IMAGE ]]; then
+		local format=raw
+		[[ $IMAGE != *.qcow2 ]] || format=qcow2
+		jq -nc --arg file "$IMAGE" --arg format "$format" \
+			'{driver: $format, "node-name": "disk", file: {driver: "file", filename: $file}}'
+	else
+		jq -nc --argjson latency "$LATENCY_NS" \
+			'{driver: "null-co", "node-name": "disk", size: 1073741824, "latency-ns": $latency, "read-zeroes": true}'
+	fi
+}
+
+kernel_line() {
+	echo "console=$CONSOLE panic=-1 oops=panic rcupdate.rcu_cpu_stall_suppress_at_boot=0" \
+		"maxcpus=1 virtio_blk.poll_queues=$VCPUS cpuidle_haltpoll.force=1 ps.run=$RUN ps.vcpus=$VCPUS $APPEND"
+}
+
+qemu_command() {
+	local cpu=host accel=kvm serial
+	[[ $ACCEL_USED == kvm ]] || cpu=${TCG_CPU:-max} accel='tcg,thread=multi'
+	DEVICE="virtio-blk-pci,drive=disk,iothread=disk-thread,num-queues=$((2 * VCPUS))${DEVICE_OPTS:+,$DEVICE_OPTS}"
+	DISK=$(disk)
+	serial="file,id=console,path=$(commas "$LOG")"
+	[[ $RUN != shell ]] || serial="stdio,id=console,signal=off,logfile=$(commas "$LOG")"
+	KERNEL_LINE=$(kernel_line)
+	# shellcheck disable=SC2054 # the commas are QEMU's
+	COMMAND=("$QEMU" -M "$MACHINE" -accel "$accel" -cpu "$cpu" -smp $((2 * VCPUS)) -m 1G
+		-nodefaults -no-user-config -display none -no-reboot -S
+		-kernel "$KERNEL" -initrd "$INITRD" -append "$KERNEL_LINE"
+		-chardev "$serial" -serial chardev:console
+		-chardev "socket,id=qmp,path=$WORK/qmp,server=on,wait=off" -mon chardev=qmp,mode=control
+		-device virtio-serial-pci -chardev "file,id=results,path=$(commas "$RESULTS")"
+		-device virtserialport,chardev=results,name=results
+		-object iothread,id=disk-thread -blockdev "$DISK" -device "$DEVICE")
+}
+
+# --- threads on host cores --------------------------------------------------------------------------------------------
+
+# host_cores: the cores this process may use, one a line.
+host_cores() {
+	local range
+	for range in $(taskset -cp $$ | sed 's/.*: //; s/,/ /g'); do seq "${range%-*}" "${range#*-}"; done
+}
+
+# pin: each vCPU that goes online on a core of its own, the disk's iothread on another. Two neighbours share a queue and
+# one of them goes online, so they share a core.
+pin() {
+	local cores cpus threads index thread shared last
+	mapfile -t cores < <(host_cores)
+	{ read -r cpus && read -r threads; } < <(qmp "$WORK/qmp" query-cpus-fast query-iothreads) ||
+		die "QEMU does not answer on its control socket"
+	last=$((${#cores[@]} - 1))
+	shared=$((last < VCPUS))
+	((shared == 0)) || say "note: $VCPUS vCPUs and the disk share ${#cores[@]} host cores; figures suffer"
+	while read -r index thread; do
+		pin_thread "$thread" "${cores[$((index / 2 % (last > 0 ? last : 1)))]}" || true
+	done < <(jq -r '.return[] | "\(."cpu-index") \(."thread-id")"' <<<"$cpus")
+	while read -r thread; do
+		pin_thread "$thread" "${cores[last]}" || true
+	done < <(jq -r '.return[]."thread-id"' <<<"$threads")
+	PINNED=$(jq -nc --argjson cores "${#cores[@]}" --argjson shared "$shared" '{host_cores: $cores, shared: ($shared == 1)}')
+}
+
+pin_thread() { taskset -cp "$2" "$1" >/dev/null 2>&1; }
+
+# --- the run ----------------------------------------------------------------------------------------------------------
+
+start_guest() {
+	: >"$RESULTS"
+	: >"$LOG"
+	if [[ $RUN == shell ]]; then
+		"${COMMAND[@]}" 9>&- <&8 2>"$WORK/qemu.err" &
+	else
+		timeout -k 5 "$TIMEOUT" "${COMMAND[@]}" 9>&- </dev/null >"$WORK/qemu.out" 2>"$WORK/qemu.err" &
+	fi
+	GUEST=$!
+	for _ in {1..200}; do
+		[[ ! -S $WORK/qmp ]] || return 0
+		kill -0 "$GUEST" 2>/dev/null || break
+		sleep 0.05
+	done
+	say "QEMU did not start:"
+	while IFS= read -r line; do say "  | $line"; done <"$WORK/qemu.err"
+	die "QEMU did not start" "the command line: ${COMMAND[*]@Q}"
+}
+
+# show_progress: what the guest says of how far it is.
+show_progress() {
+	local at total text
+	progress_start "$LABEL"
+	tail -n +1 -s 0.5 -f --pid="$GUEST" "$RESULTS" 2>/dev/null |
+		grep --line-buffered '"type":"progress"' |
+		jq --unbuffered -r '"\(.done) \(.total) \(.text)"' |
+		while read -r at total text; do progress "$at" "$total" "$text"; done
+}
+
+write_info() {
+	[[ $INFO ]] || return 0
+	jq -n --arg arch "$ARCH" --arg accel "$ACCEL_USED" --arg reason "$ACCEL_REASON" --argjson vcpus "$VCPUS" \
+		--arg qemu "$("$QEMU" --version | head -n 1)" --arg device "$DEVICE" --argjson disk "$DISK" \
+		--argjson command "$(printf '%s\n' "${COMMAND[@]}" | jq -Rn '[inputs]')" \
+		--arg kernel_line "$KERNEL_LINE" --argjson host "$PINNED" --arg host_cpu "$(host_cpu)" \
+		'{arch: $arch, accel: $accel, accel_reason: $reason, vcpus: $vcpus, qemu: $qemu, device: $device, disk: $disk,
+		kernel_command_line: $kernel_line, qemu_command_line: $command,
+		host: ($host + {cpu: $host_cpu})}' >"$INFO"
+}
+
+host_cpu() { sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1; }
+
+# complaints: lines of the kernel's log that no good run has, with what follows them.
+complaints() { grep -aE -A 25 "$COMPLAINTS" "$LOG" | tr -d '\r' | head -n 60; }
+
+judge() {
+	local status=$1 found end
+	found=$(complaints || true)
+	if [[ $found ]]; then
+		say "$LABEL: the kernel complained ($LOG):"
+		while IFS= read -r line; do say "  | $line"; done <<<"$found"
+	fi
+	while IFS= read -r line; do say "$LABEL: the guest says: $line"; done < <(
+		grep -a '"type":"error"' "$RESULTS" | jq -r .text || true)
+	end=$(grep -a '"type":"end"' "$RESULTS" | tail -n 1 | jq -r .status || true)
+	if [[ ! $end ]]; then
+		if ((status == 124 || status == 137)); then
+			say "$LABEL: the guest had not finished after $TIMEOUT s"
+		else
+			say "$LABEL: the guest stopped before its program ended (QEMU's status: $status)"
+			while IFS= read -r line; do say "  | $line"; done <"$WORK/qemu.err"
+		fi
+		say "  the end of the kernel's log ($LOG):"
+		tail -n 15 "$LOG" | tr -d '\r' | while IFS= read -r line; do say "  | $line"; done
+		return 1
+	fi
+	((end == 0)) || say "$LABEL: the guest's program $RUN ended with status $end"
+	[[ $end == 0 && ! $found ]]
+}
+
+stop() {
+	[[ ! ${GUEST:-} ]] || kill "$GUEST" 2>/dev/null || true
+	rm -rf "$WORK"
+}
+
+parse "$@"
+exec 8<&0
+"$ROOT/tools/packages.sh" vm
+WORK=$(mktemp -d)
+GUEST=''
+trap stop EXIT
+choose_accel
+qemu_command
+start_guest
+pin
+write_info
+qmp "$WORK/qmp" cont >/dev/null || die "QEMU does not answer on its control socket"
+[[ $RUN == shell ]] || show_progress || true # a guest that reports none is as good
+status=0
+wait "$GUEST" || status=$?
+GUEST=''
+judge "$status"
