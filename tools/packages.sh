@@ -17,10 +17,10 @@ group() {
 		[[ $KERNEL_SRC ]] || echo "linux-source-${BASE#linux-}:/usr/src/linux-source-${BASE#linux-}.tar.xz"
 		;;
 	rootfs)
-		echo mmdebstrap:mmdebstrap debian-archive-keyring:/usr/share/keyrings/debian-archive-keyring.gpg cpio:cpio zstd:zstd
+		echo cpio:cpio zstd:zstd
 		compiler_packages
 		;;
-	vm) echo "${QEMU_PACKAGES[@]}" qemu-utils:qemu-img jq:jq ;;
+	vm) echo "${QEMU_PACKAGES[@]}" qemu-utils:qemu-img socat:socat jq:jq ;;
 	report) echo gnuplot-nox:gnuplot jq:jq ;;
 	test) echo shellcheck:shellcheck sparse:sparse git:git ;;
 	*) die "there is no package group '$1'" "the groups: kernel rootfs vm report test" ;;

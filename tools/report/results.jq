@@ -1,0 +1,74 @@
+# samples.jsonl -> results.json. Input: the samples, slurped; $run: what ran (bench.sh's run.json).
+include "proof";
+
+def sum(f): map(f) | add // 0;
+def median: sort | if length % 2 == 1 then .[(length - 1) / 2] else (.[length / 2 - 1] + .[length / 2]) / 2 end;
+def ratio($of): if $of > 0 then . / $of else null end;
+
+# fio's directions that did any I/O
+def directions: .fio.jobs[] | (.read, .write) | select(.total_ios > 0);
+def iops: [directions.iops] | add // 0;
+
+# json+ counts latencies in bins; those of all samples and directions together: [[ns, count], ...]
+def latencies:
+	reduce (.[] | directions | .lat_ns.bins // {} | to_entries[]) as $bin ({}; .[$bin.key] += $bin.value) |
+	to_entries | map([(.key | tonumber), .value]) | sort;
+
+def percentile($share):
+	(sum(.[1]) * $share) as $wanted |
+	(label $found | foreach .[] as $bin ({seen: 0}; .seen += $bin[1] | .ns = $bin[0];
+		if .seen >= $wanted then .ns, break $found else empty end)) // null;
+def us: if . == null then null else . / 1000 end;
+
+def polling: [.idle[] | select(.state == 0)];
+def halted: [.idle[] | select(.state > 0)];
+
+# result: of the samples of one mode and access pattern
+def result:
+	sum(.ios) as $ios | sum(.wall_ns * .cpus / 1000) as $cpu_us | latencies as $latencies |
+	{
+		rw: .[0].rw, mode: .[0].mode,
+		iops_median: (map(iops) | median), iops_min: (map(iops) | min), iops_max: (map(iops) | max),
+		samples: length,
+		lat_p50_us: ($latencies | percentile(0.5) | us),
+		lat_p99_us: ($latencies | percentile(0.99) | us),
+		lat_p999_us: ($latencies | percentile(0.999) | us),
+		irqs_per_io: (sum(.irqs) | ratio($ios)),
+		poll_share: (if all(.idle | length > 0) then sum(polling | sum(.time_us)) | ratio($cpu_us) else 0 end),
+		polls_per_io: (if all(.idle | length > 0) then sum(polling | sum(.usage)) | ratio($ios) else 0 end),
+		halts_per_io: (if all(.idle | length > 0) then sum(halted | sum(.usage)) | ratio($ios) else null end),
+		hits_per_io: (sum(.source.hits) | ratio($ios)),
+		windows_per_io: (sum(.source.windows) | ratio($ios)),
+		raced_per_io: (sum(.source.raced) | ratio($ios)),
+		iops: map(iops)
+	};
+
+# ratios: of the medians, of one access pattern
+def ratios:
+	(map({(.mode): .iops_median}) | add) as $of |
+	{rw: .[0].rw} + ([
+		["poll_source", "haltpoll"], ["poll_source", "halt"], ["haltpoll", "halt"],
+		["io_poll", "haltpoll"], ["poll_source", "io_poll"]
+	] | map(. as [$a, $b] | select($of[$a] and $of[$b]) | {"\($a)_to_\($b)": ($of[$a] | ratio($of[$b]))}) | add // {});
+
+def missing($results):
+	$run.modes[] as $mode | $run.rw[] as $rw |
+	([$results[] | select(.mode == $mode and .rw == $rw) | .samples] | add // 0) as $got |
+	select($got != $run.rounds) |
+	"mode \($mode) has \($got) samples of \($run.rounds) (\($rw))";
+
+def order($list; key): sort_by(key as $key | $list | index($key));
+
+map(select(.type == "sample")) |
+(.[0].fio["fio version"] // null) as $fio |
+(group_by([.rw, .mode]) | map(result) | order($run.modes; .mode) | order($run.rw; .rw)) as $results |
+($results | group_by(.rw) | map(ratios) | order($run.rw; .rw)) as $ratios |
+($ratios | map({(.rw): .}) | add) as $by_rw |
+$run + {
+	fio: $fio,
+	ratios: $ratios,
+	results: ($results | map(. as $one | . + {ratio_to_haltpoll:
+		([$results[] | select(.rw == $one.rw and .mode == "haltpoll") | .iops_median][0] as $base |
+			if $base then ($one.iops_median | ratio($base)) else null end)})),
+	unproved: [missing($results), ($results[] | unproved)]
+}
