@@ -45,7 +45,7 @@ struct idle_state {
 
 struct counters {
 	uint64_t ns, ios, irqs;
-	uint64_t windows, hits, raced, source_irqs;
+	struct source_counts source;
 	unsigned int states;
 	struct idle_state state[MAX_STATES];
 };
@@ -58,20 +58,6 @@ struct bench {
 	const char *halt_poll_ns;
 	unsigned int done, total;
 };
-
-static uint64_t count_ios(const struct disk *disk)
-{
-	char *path = format_text("/sys/block/%s/stat", disk->name);
-	char *text = read_file(path);
-	uint64_t reads, writes;
-
-	if (!text || sscanf(text, "%" SCNu64 " %*u %*u %*u %" SCNu64,
-			    &reads, &writes) != 2)
-		fail("cannot read %s", path);
-	free(text);
-	free(path);
-	return reads + writes;
-}
 
 /* Interrupts of the disk's queues: "virtio1-req.0", not "virtio1-config". */
 static uint64_t count_irqs(const struct disk *disk)
@@ -102,29 +88,6 @@ static uint64_t count_irqs(const struct disk *disk)
 	free(text);
 	free(name);
 	return sum;
-}
-
-/* Lines of debugfs: name cpu windows hits raced irqs. No file: no counts. */
-static void count_sources(const struct disk *disk, struct counters *counters)
-{
-	char *name = format_text("%s-", disk->virtio);
-	char *text = read_file("/sys/kernel/debug/poll_source");
-	char *line, *rest = text;
-
-	while (text && (line = strsep(&rest, "\n"))) {
-		uint64_t windows, hits, raced, irqs;
-
-		if (strncmp(line, name, strlen(name)) ||
-		    sscanf(line, "%*s %*d %" SCNu64 " %" SCNu64 " %" SCNu64
-			   " %" SCNu64, &windows, &hits, &raced, &irqs) != 4)
-			continue;
-		counters->windows += windows;
-		counters->hits += hits;
-		counters->raced += raced;
-		counters->source_irqs += irqs;
-	}
-	free(text);
-	free(name);
 }
 
 static bool read_count(unsigned int cpu, unsigned int state, const char *what,
@@ -164,7 +127,7 @@ static struct counters count(const struct bench *bench)
 {
 	struct counters counters = { 0 };
 
-	count_sources(&bench->disk, &counters);
+	counters.source = count_sources(&bench->disk);
 	count_idle(bench->cpus, &counters);
 	counters.irqs = count_irqs(&bench->disk);
 	counters.ios = count_ios(&bench->disk);
@@ -267,9 +230,9 @@ static void send_sample(const struct bench *bench, const struct mode *mode,
 		    round, rw, mode->name, bench->cpu_count,
 		    after->ns - before->ns, after->ios - before->ios,
 		    after->irqs - before->irqs,
-		    after->windows - before->windows,
-		    after->hits - before->hits, after->raced - before->raced,
-		    after->source_irqs - before->source_irqs, idle, json);
+		    after->source.windows - before->source.windows,
+		    after->source.hits - before->source.hits, after->source.raced - before->source.raced,
+		    after->source.irqs - before->source.irqs, idle, json);
 	free(idle);
 	free(json);
 }

@@ -3,9 +3,9 @@
 #define _GNU_SOURCE
 #include "guest.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,6 +240,45 @@ int set_poll_source(const struct disk *disk, bool on)
 	snprintf(path, sizeof(path), "/sys/bus/virtio/devices/%s/poll_source",
 		 disk->virtio);
 	return write_file(path, on ? "1" : "0");
+}
+
+uint64_t count_ios(const struct disk *disk)
+{
+	char *path = format_text("/sys/block/%s/stat", disk->name);
+	char *text = read_file(path);
+	uint64_t reads, writes;
+
+	if (!text || sscanf(text, "%" SCNu64 " %*u %*u %*u %" SCNu64,
+			    &reads, &writes) != 2)
+		fail("cannot read %s", path);
+	free(text);
+	free(path);
+	return reads + writes;
+}
+
+/* Lines of debugfs: name cpu windows hits raced irqs. No file: no counts. */
+struct source_counts count_sources(const struct disk *disk)
+{
+	struct source_counts counts = { 0 };
+	char *name = format_text("%s-", disk->virtio);
+	char *text = read_file("/sys/kernel/debug/poll_source");
+	char *line, *rest = text;
+
+	while (text && (line = strsep(&rest, "\n"))) {
+		uint64_t windows, hits, raced, irqs;
+
+		if (strncmp(line, name, strlen(name)) ||
+		    sscanf(line, "%*s %*d %" SCNu64 " %" SCNu64 " %" SCNu64
+			   " %" SCNu64, &windows, &hits, &raced, &irqs) != 4)
+			continue;
+		counts.windows += windows;
+		counts.hits += hits;
+		counts.raced += raced;
+		counts.irqs += irqs;
+	}
+	free(text);
+	free(name);
+	return counts;
 }
 
 char *online_cpus(unsigned int *count)

@@ -50,6 +50,16 @@ struct disk find_disk(void);
 /* Its poll_source switch; -1 with errno set when the kernel refuses. */
 int set_poll_source(const struct disk *disk, bool on);
 
+/* Requests it has completed since boot. */
+uint64_t count_ios(const struct disk *disk);
+
+/* What its queues' poll sources counted, from debugfs; 0 without the file. */
+struct source_counts {
+	uint64_t windows, hits, raced, irqs;
+};
+
+struct source_counts count_sources(const struct disk *disk);
+
 /* "0" or "0,2": what /sys/devices/system/cpu/online says, without ranges. */
 char *online_cpus(unsigned int *count);
 

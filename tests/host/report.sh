@@ -1,8 +1,8 @@
 #!/bin/bash
 # The report on made-up samples: a run whose counters prove its modes passes with the right figures, and each rule of
 # tools/report/proof.jq stops a run that breaks it, with the mode's name.
-set -euo pipefail
 # shellcheck disable=SC2317 # functions are called by check
+set -euo pipefail
 source "$(dirname "$0")/../tap.sh"
 cd "$(dirname "$0")/../.."
 WORK=$(mktemp -d)

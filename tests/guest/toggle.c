@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Switches poll_source on and off at random short intervals while fio writes
+ * and verifies: no request may hang, none may go wrong. A request counts as
+ * hung when requests are in flight and none has completed for ten seconds.
+ *
+ * ps.seconds=N (60)
+ */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define HANG_NS (10ull * 1000000000)
+#define LOOK_NS (200ull * 1000000)
+
+struct watch {
+	uint64_t ios, since_ns, looked_ns;
+};
+
+static bool in_flight(const struct disk *disk)
+{
+	char *path = format_text("/sys/block/%s/inflight", disk->name);
+	char *text = read_file(path);
+	unsigned int reads = 0, writes = 0;
+
+	if (!text || sscanf(text, "%u %u", &reads, &writes) != 2)
+		fail("cannot read %s", path);
+	free(text);
+	free(path);
+	return reads + writes;
+}
+
+static bool hung(struct watch *watch, const struct disk *disk)
+{
+	uint64_t now = now_ns(), ios;
+
+	if (now - watch->looked_ns < LOOK_NS)
+		return false;
+	watch->looked_ns = now;
+	ios = count_ios(disk);
+	if (ios != watch->ios || !in_flight(disk)) {
+		watch->ios = ios;
+		watch->since_ns = now;
+	}
+	return now - watch->since_ns > HANG_NS;
+}
+
+static bool reads_as(const struct disk *disk, const char *expected)
+{
+	char *path = format_text("/sys/bus/virtio/devices/%s/poll_source",
+				 disk->virtio);
+	char *text = read_file(path);
+	bool same = text && !strcmp(text, expected);
+
+	free(text);
+	free(path);
+	return same;
+}
+
+/* What is no boolean is refused and changes nothing. */
+static bool refuses(const struct disk *disk, const char *text, bool on)
+{
+	char *path = format_text("/sys/bus/virtio/devices/%s/poll_source",
+				 disk->virtio);
+	bool good = !set_poll_source(disk, on) &&
+		    write_file(path, text) && errno == EINVAL &&
+		    reads_as(disk, on ? "1\n" : "0\n");
+
+	free(path);
+	return good;
+}
+
+static bool test(bool good, const char *name)
+{
+	send_tap("%s - %s", good ? "ok" : "not ok", name);
+	return good;
+}
+
+static bool test_values(const struct disk *disk)
+{
+	bool good = true;
+
+	good &= test(!set_poll_source(disk, true) && reads_as(disk, "1\n"),
+		     "sysfs: 1 reads back as 1");
+	good &= test(!set_poll_source(disk, false) && reads_as(disk, "0\n"),
+		     "sysfs: 0 reads back as 0");
+	good &= test(refuses(disk, "2", false) && refuses(disk, "2", true) &&
+		     refuses(disk, "x", false) && refuses(disk, "x", true) &&
+		     refuses(disk, "\n", true) && refuses(disk, "-1", true),
+		     "sysfs: what is no boolean is refused with EINVAL");
+	return good;
+}
+
+static int start_fio(void)
+{
+	char *const argv[] = { "fio", "--eta=never", "/fio/toggle.fio", NULL };
+
+	return start_program(argv, NULL);
+}
+
+/* Mostly a few milliseconds, at times so short that windows overlap. */
+static uint64_t interval_ns(void)
+{
+	uint64_t limit = rand() % 4 ? 20000000 : 200000;
+
+	return rand() % limit;
+}
+
+int main(void)
+{
+	struct disk disk = find_disk();
+	struct watch watch = { .since_ns = now_ns() };
+	struct source_counts before, after;
+	unsigned long toggles = 0;
+	bool good, is_hung = false;
+	int pid, status = 0;
+
+	good = test_values(&disk);
+	setenv("DEVICE", disk.node, 1);
+	setenv("RUNTIME", param("seconds", "60"), 1);
+	srand(now_ns());
+	before = count_sources(&disk);
+	pid = start_fio();
+	while (!waitpid(pid, &status, WNOHANG)) {
+		if (set_poll_source(&disk, !(toggles & 1)))
+			fail("%s's poll_source cannot be set: %s", disk.virtio,
+			     strerror(errno));
+		toggles++;
+		sleep_ns(interval_ns());
+		is_hung = hung(&watch, &disk);
+		if (is_hung)
+			break;
+	}
+	if (is_hung)
+		kill(pid, SIGKILL);
+	after = count_sources(&disk);
+	send_tap("# %lu times switched, %llu requests, %llu polling windows, "
+		 "%llu hits, %llu raced", toggles,
+		 (unsigned long long)count_ios(&disk),
+		 (unsigned long long)(after.windows - before.windows),
+		 (unsigned long long)(after.hits - before.hits),
+		 (unsigned long long)(after.raced - before.raced));
+	good &= test(!is_hung, "toggling: no request hung");
+	good &= test(!is_hung && !status, "toggling: no error, no mismatch");
+	good &= test(toggles > 100, "toggling: more than 100 times switched");
+	good &= test(after.hits > before.hits,
+		     "toggling: the poll source served some requests");
+	return !good;
+}

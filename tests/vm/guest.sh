@@ -1,0 +1,41 @@
+# shellcheck shell=bash
+# Sourced by the tests that boot a guest: the kernel and root file system, booting, and what the guest says as TAP.
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
+source "$ROOT/tools/lib.sh"
+source "$ROOT/tests/tap.sh"
+LOGS=$OUT/test
+
+# use_kernel FLAVOUR
+use_kernel() {
+	lock_out
+	mkdir -p "$LOGS"
+	KERNEL=$("$ROOT/tools/kernel.sh" "$1")
+	INITRD=$("$ROOT/tools/rootfs.sh")
+}
+
+# boot NAME OPTION...: runs a guest; its records and log are $LOGS/NAME.jsonl and .log, what vm.sh says NAME.said.
+boot() {
+	local name=$1
+	shift
+	"$ROOT/tools/vm.sh" --kernel "$KERNEL" --initrd "$INITRD" --results "$LOGS/$name.jsonl" --log "$LOGS/$name.log" \
+		--label "$name" "$@" 2>&1 | tee "$LOGS/$name.said" >&2
+}
+
+# guest_tap NAME PREFIX: the guest's own TAP lines, with PREFIX before each test's name.
+guest_tap() {
+	grep -a '"type":"tap"' "$LOGS/$1.jsonl" | jq -r .line | sed -E "s/^((not )?ok -) /\1 $2/"
+	! grep -aq '"type":"tap","line":"not ok' "$LOGS/$1.jsonl" || TAP_FAILED=1
+}
+
+# boot_test NAME OPTION...: boots and folds in the guest's TAP; a test of its own says that the guest ended well.
+boot_test() {
+	local name=$1
+	if boot "$@"; then
+		guest_tap "$name" "$name: "
+		pass "$name: the guest ended well, nothing in the kernel's log"
+	else
+		guest_tap "$name" "$name: " || true
+		flunk "$name: the guest ended well, nothing in the kernel's log" "$(<"$LOGS/$name.said")"
+	fi
+}

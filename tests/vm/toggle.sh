@@ -1,0 +1,12 @@
+#!/bin/bash
+# poll_source switched on and off at random for a minute while two CPUs do I/O: no request hangs, none goes wrong.
+set -euo pipefail
+source "$(dirname "$0")/guest.sh"
+
+use_kernel test
+image=$LOGS/toggle.raw
+rm -f "$image"
+qemu-img create -q -f raw "$image" 64M
+boot_test toggle --run toggle --image "$image" --vcpus 2 --append "ps.seconds=60" --timeout 240
+rm -f "$image"
+tap_end

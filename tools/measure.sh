@@ -1,0 +1,43 @@
+#!/bin/bash
+# One measurement: boots the guest, runs the modes interleaved, reports.
+#
+# usage: tools/measure.sh DIR [MODES [PATTERNS]]      lists with commas; default: all
+#
+# Leaves samples.jsonl, results.json, results.csv, iops.png, iops.svg and console.log in DIR; the table goes to stdout.
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+
+DIR=$1 MODES=${2:-halt,haltpoll,poll_source,io_poll} PATTERNS=${3:-randread,randwrite,randrw}
+: "${GUEST_HALT_POLL_NS:=200000}"
+want_number GUEST_HALT_POLL_NS 1 1000000000
+
+# about_run: what ran, for the results: vm.sh's account with the kernel's and the benchmark's.
+about_run() {
+	jq -n --slurpfile info "$DIR/vm.json" --slurpfile kernel "${kernel%"/$KERNEL_IMAGE"}/kernel.json" \
+		--arg modes "$MODES" --arg rw "$PATTERNS" --argjson rounds "$ROUNDS" --argjson runtime "$RUNTIME" \
+		--argjson poll_ns "$GUEST_HALT_POLL_NS" --arg date "$(date -u +%Y-%m-%dT%H:%M:%SZ)" \
+		--arg fio 'fio --output-format=json+ --section=sync|io_poll RW.fio' '
+		$info[0] as $vm | $kernel[0] as $kernel |
+		{
+			date: $date, arch: $vm.arch, accel: $vm.accel, accel_reason: $vm.accel_reason,
+			accelerator: (if $vm.accel == "kvm" then "KVM" else "emulated (TCG)" end),
+			kernel: $kernel.version, patches: $kernel.series, config: $kernel.config, compiler: $kernel.compiler,
+			qemu: $vm.qemu, vcpus: $vm.vcpus, device: $vm.device, disk: $vm.disk, host: $vm.host,
+			command_lines: {qemu: $vm.qemu_command_line, kernel: $vm.kernel_command_line, fio: $fio},
+			guest_halt_poll_ns: $poll_ns, rounds: $rounds, runtime: $runtime,
+			modes: ($modes | split(",")), rw: ($rw | split(","))
+		}'
+}
+
+lock_out
+kernel=$("$ROOT/tools/kernel.sh" bench)
+initrd=$("$ROOT/tools/rootfs.sh")
+need_space "$DIR" 50 "a benchmark's results"
+samples=$((12 * ROUNDS + 4))
+"$ROOT/tools/vm.sh" --kernel "$kernel" --initrd "$initrd" --run bench --label "${LABEL:-benchmark}" \
+	--append "ps.modes=$MODES ps.rw=$PATTERNS ps.rounds=$ROUNDS ps.runtime=$RUNTIME ps.halt_poll_ns=$GUEST_HALT_POLL_NS" \
+	--results "$DIR/samples.jsonl" --log "$DIR/console.log" --info "$DIR/vm.json" \
+	--timeout $((120 + samples * (RUNTIME + 10)))
+about_run >"$DIR/run.json"
+"$ROOT/tools/report.sh" "$DIR"
+rm "$DIR/vm.json" "$DIR/run.json"
