@@ -77,7 +77,8 @@ run_logged() {
 	(
 		trap 'exit 0' TERM
 		while sleep 1 && kill -0 $$ 2>/dev/null; do
-			progress "$($counter 2>/dev/null || echo 0)" "$total"
+			done=$($counter 2>/dev/null || true)
+			progress "${done:-0}" "$total"
 		done
 	) 9>&- &
 	reporter=$!
@@ -114,6 +115,18 @@ die_of_log() {
 		die "$1: the disk with $OUT is full" "free some space (make clean removes what was built), or set OUT to a directory on another disk"
 	fi
 	die "$1 (log: $2)"
+}
+
+# write_file PATH: stdin becomes PATH, whole or not at all.
+write_file() {
+	cat >"$1.new" && mv -f -- "$1.new" "$1" || { rm -f -- "$1.new"; die "cannot write $1" "is the disk full?"; }
+}
+
+# build_dir NAME: the directory NAME for what the kernel's build makes; $OUT/NAME leads there.
+build_dir() {
+	mkdir -p "$BUILD/$1" "$OUT" 2>/dev/null || die "cannot make the directory $BUILD/$1" "set OUT to a directory you may write to"
+	[[ $BUILD == "$OUT" || -e $OUT/$1 ]] || ln -sfn "$BUILD/$1" "$OUT/$1"
+	echo "$BUILD/$1"
 }
 
 # lock_out: one run at a time works in OUT; the tools that a run calls share its lock.

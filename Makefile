@@ -1,0 +1,43 @@
+# The front: each target sees to the packages it needs, then calls the tool that does the work.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help bench test kernel shell clean
+
+help: ## this list
+	@echo "targets:"
+	@sed -n 's/^\([a-z]*\): ## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^#| \{0,1\}//p' Makefile
+
+bench: ## boots the patched guest and measures what poll_source gains
+	@tools/packages.sh kernel rootfs vm report
+	@tools/bench.sh
+
+test: ## runs every test; T=NAME runs one
+	@tools/packages.sh kernel rootfs vm report test
+	@tests/run.sh $(T)
+
+kernel: ## builds the patched kernel and prints the path of its image
+	@tools/packages.sh kernel
+	@tools/kernel.sh bench
+
+shell: ## boots the guest and gives a prompt in it
+	@tools/packages.sh kernel rootfs vm
+	@tools/shell.sh
+
+clean: ## removes what was built; the results of benchmarks stay
+	@tools/clean.sh
+
+#|
+#| variables, e.g. make bench ROUNDS=10:
+#|   OUT=DIR          where everything is made (default: out)
+#|   KERNEL_SRC=DIR   a kernel tree of the right line instead of Debian's linux-source package; it is only read
+#|   BASE=linux-6.12  the kernel line: a directory of patches/
+#|   ARCH=arm64       the guest's architecture: a file of tools/arch/
+#|   JOBS=N           compilers at a time (default: the processors of this machine)
+#|   ACCEL=auto       kvm or tcg: kvm fails where it does not work, auto falls back to tcg
+#|   VCPUS=N          processors of the guest (default: this machine's less one, at most 4)
+#|   LATENCY_NS=N     how long the measured device takes for a request (default: 50000)
+#|   ROUNDS=N         rounds of the benchmark (default: 5)
+#|   RUNTIME=N        seconds a sample takes
+#|   DEVICE_OPTS=...  properties of the measured virtio-blk-pci device, e.g. packed=on

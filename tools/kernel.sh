@@ -1,0 +1,58 @@
+#!/bin/bash
+# Builds the kernel of one flavour, or brings it up to date; prints the path of its image.
+#
+# usage: tools/kernel.sh bench|test
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+source "$ROOT/tools/series.sh"
+source "$ROOT/tools/kbuild.sh"
+
+FULL_BUILD=1080 # files that a build from nothing compiles, about
+BUILD_MIB=400
+
+count_built() { built_objects "$log"; }
+
+flavour=${1:-}
+case $flavour in
+bench) fragments=(common.config "$ARCH.config") ;;
+test) fragments=(common.config test.config "$ARCH.config") ;;
+*) die "there is no kernel flavour '$flavour'" "usage: tools/kernel.sh bench|test" ;;
+esac
+
+lock_out
+tree=$("$ROOT/tools/tree.sh")
+objects=$(build_dir kernel)/$ARCH-$flavour
+image=$objects/$KERNEL_IMAGE
+about=$objects/kernel.json # written last: it is there only beside a whole kernel, the one it tells of
+wanted=$objects/wanted.config
+log=$objects/build.log
+
+mkdir -p "$objects"
+merged_config "${fragments[@]/#/$ROOT/tools/config/}" | write_file "$wanted"
+now="{
+  \"arch\": \"$ARCH\",
+  \"base\": \"$BASE\",
+  \"version\": \"$(tree_version "$tree")\",
+  \"series\": \"$(series_id)\",
+  \"flavour\": \"$flavour\",
+  \"config\": \"$(sha256sum <"$wanted" | cut -c 1-16)\",
+  \"compiler\": \"$("${CROSS_COMPILE}gcc" --version | head -n 1)\"
+}"
+if [[ -e $image && $about -nt $tree.state/id && $(cat "$about") == "$now" ]]; then
+	echo "$image"
+	exit
+fi
+
+rm -f "$about"
+need_space "$objects" "$BUILD_MIB" "a kernel build"
+total=0
+[[ -e $objects/vmlinux ]] || total=$FULL_BUILD
+configure "$tree" "$objects" "$wanted" "$log" || die_of_log "the kernel could not be configured" "$log"
+lost=$(lost_symbols "$wanted" "$objects/.config")
+[[ ! $lost ]] || die "the kernel's configuration lost what was asked for:" "$lost" \
+	"a symbol it depends on is missing in tools/config, or Linux $(tree_version "$tree") has no such symbol"
+run_logged "building the $flavour kernel" "$log" "$total" count_built \
+	kernel_make "$tree" "$objects" -j "$JOBS" "${KERNEL_IMAGE##*/}" ||
+	die_of_log "the $flavour kernel could not be built" "$log"
+write_file "$about" <<<"$now"
+echo "$image"

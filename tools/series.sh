@@ -1,0 +1,92 @@
+# shellcheck shell=bash
+# Sourced after lib.sh: reads a kernel tree's version, the patch series of BASE and the new kernel files that arrive with it.
+#
+# A patch holds edits to files that the kernel has. New kernel files stand in this repository at their in-tree paths;
+# the patch they arrive with names each in its message, in a line "New-file: PATH".
+
+SERIES_DIR=$ROOT/patches/$BASE
+
+# series_patches: the file names of the patches, in order.
+series_patches() {
+	[[ -f $SERIES_DIR/series ]] || die "there is no file $SERIES_DIR/series" "is the clone complete? type: git status"
+	sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' "$SERIES_DIR/series"
+}
+
+# patch_message PATCH: what stands before its first hunk.
+patch_message() { sed -n -e '/^diff --git /q' -e '/^--- a\//q' -e p "$SERIES_DIR/$1"; }
+
+# patch_new_files PATCH: the new kernel files that arrive with it.
+patch_new_files() { patch_message "$1" | sed -n 's/^New-file:[[:space:]]*//p'; }
+
+# patch_edits PATCH: the kernel's own files that it edits.
+patch_edits() {
+	awk -v patch="$1" '
+		/^--- / { old = $2 }
+		/^\+\+\+ / && old != "" {
+			if (substr(old, 3) != substr($2, 3)) {
+				print "error: " patch " makes, removes or renames a file: " old " -> " $2 > "/dev/stderr"
+				exit 1
+			}
+			print substr($2, 3)
+		}
+		!/^--- / { old = "" }' "$SERIES_DIR/$1" ||
+		die "a patch may only edit files" "a new file stands at its in-tree path here and is named by a New-file: line"
+}
+
+# series_edits: the kernel's own files that any patch edits.
+series_edits() {
+	local patch
+	while read -r patch; do patch_edits "$patch" || return 1; done < <(series_patches) | sort -u
+}
+
+# kernel_files: the new kernel files of this repository.
+kernel_files() {
+	local top
+	for top in arch block Documentation drivers include kernel lib samples; do
+		[[ ! -d $ROOT/$top ]] || (cd "$ROOT" && find "$top" -type f ! -name '*~' ! -name '.*' ! -name '*.orig' ! -name '*.rej')
+	done | sort
+}
+
+# series_id: changes whenever the series or a new kernel file does.
+series_id() {
+	(
+		cd "$ROOT" || exit
+		{ series_patches | sed "s|^|patches/$BASE/|" && kernel_files; } | xargs -d '\n' sha256sum
+	) | sha256sum | cut -c 1-16
+}
+
+# series_check: every patch there and listed once, every new kernel file named by exactly one patch.
+series_check() {
+	local listed named odd patch
+	listed=$(series_patches)
+	[[ $listed ]] || die "$SERIES_DIR/series lists no patch"
+	odd=$(sort <<<"$listed" | uniq -d)
+	[[ ! $odd ]] || die "listed twice in $SERIES_DIR/series: $odd"
+	odd=$(comm -3 <(sort <<<"$listed") <(names_of "" "$SERIES_DIR"/*.patch | sort) | tr -d '\t')
+	[[ ! $odd ]] || die "in only one of $SERIES_DIR and its file series: $odd"
+	named=$(while read -r patch; do patch_new_files "$patch"; done <<<"$listed" | sort)
+	odd=$(uniq -d <<<"$named")
+	[[ ! $odd ]] || die "named as New-file by more than one patch: $odd"
+	odd=$(comm -23 <(kernel_files) <(echo "$named"))
+	[[ ! $odd ]] || die "no patch names this new kernel file: $odd" "add a line to the message of the patch it arrives with: New-file: PATH"
+	odd=$(comm -13 <(kernel_files) <(sed '/^$/d' <<<"$named"))
+	[[ ! $odd ]] || die "named as New-file by a patch, but not in this repository: $odd"
+}
+
+# apply_patch STAGE PATCH: turns STAGE, which holds the files that PATCH edits, into what PATCH leaves.
+apply_patch() {
+	local file said
+	said=$(patch -p1 --fuzz=0 --forward --batch --no-backup-if-mismatch --reject-file=- -d "$1" <"$SERIES_DIR/$2" 2>&1) || {
+		say "$said"
+		return 1
+	}
+	while read -r file; do
+		[[ ! -e $1/$file ]] || { say "$2: the kernel has the file $file already"; return 1; }
+		mkdir -p "$1/${file%/*}" && cp -- "$ROOT/$file" "$1/$file" || return 1
+	done < <(patch_new_files "$2")
+}
+
+# tree_version TREE: e.g. 6.12.117
+tree_version() {
+	awk -F ' *= *' '/^(VERSION|PATCHLEVEL|SUBLEVEL) *=/ { v = v (v == "" ? "" : ".") $2 } NR > 10 { exit } END { print v }' "$1/Makefile"
+}
