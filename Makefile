@@ -39,5 +39,6 @@ clean: ## removes what was built; the results of benchmarks stay
 #|   VCPUS=N          processors of the guest (default: this machine's less one, at most 4)
 #|   LATENCY_NS=N     how long the measured device takes for a request (default: 50000)
 #|   ROUNDS=N         rounds of the benchmark (default: 5)
-#|   RUNTIME=N        seconds a sample takes
+#|   RUNTIME=N        seconds a sample takes (default: 2)
+#|   GUEST_HALT_POLL_NS=N  how long haltpoll polls at most (default: 200000)
 #|   DEVICE_OPTS=...  properties of the measured virtio-blk-pci device, e.g. packed=on

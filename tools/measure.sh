@@ -8,8 +8,6 @@ set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 
 DIR=$1 MODES=${2:-halt,haltpoll,poll_source,io_poll} PATTERNS=${3:-randread,randwrite,randrw}
-: "${GUEST_HALT_POLL_NS:=200000}"
-want_number GUEST_HALT_POLL_NS 1 1000000000
 
 # about_run: what ran, for the results: vm.sh's account with the kernel's and the benchmark's.
 about_run() {

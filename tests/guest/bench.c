@@ -34,7 +34,7 @@ static const struct mode modes[] = {
 	{ "halt",	 false, false, "sync" },
 	{ "haltpoll",	 true,	false, "sync" },
 	{ "poll_source", true,	true,  "sync" },
-	{ "io_poll",	 true,	false, "io_poll" },
+	{ "io_poll",	 false, false, "io_poll" },
 };
 
 /* One idle state of one CPU. */

@@ -1,5 +1,8 @@
 #!/bin/bash
 # The KUnit suites, run by the test kernel as it boots; their results come from its log.
+#
+# The limit leaves time to build the kernel.
+# limit: 1200
 set -euo pipefail
 source "$(dirname "$0")/guest.sh"
 

@@ -1,6 +1,9 @@
 #!/bin/bash
 # Each of the benchmark's modes works, is proved by the counters, and gains what it should, on all three ring flavours:
 # split with EVENT_IDX (QEMU's default), packed, split without EVENT_IDX.
+#
+# The limit leaves time to build the kernel.
+# limit: 900
 # shellcheck disable=SC2317 # functions are called by check
 set -euo pipefail
 source "$(dirname "$0")/guest.sh"

@@ -1,5 +1,8 @@
 #!/bin/bash
 # poll_source switched on and off at random for a minute while two CPUs do I/O: no request hangs, none goes wrong.
+#
+# The limit leaves time to build the kernel.
+# limit: 1200
 set -euo pipefail
 source "$(dirname "$0")/guest.sh"
 

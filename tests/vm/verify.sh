@@ -1,5 +1,8 @@
 #!/bin/bash
 # Data written and read back through a polled disk with a real image behind it: raw and qcow2.
+#
+# The limit leaves time to build the kernel.
+# limit: 1200
 # shellcheck disable=SC2317 # functions are called by check
 set -euo pipefail
 source "$(dirname "$0")/guest.sh"
