@@ -104,7 +104,7 @@ disk() {
 }
 
 kernel_line() {
-	echo "console=$CONSOLE panic=-1 oops=panic rcupdate.rcu_cpu_stall_suppress_at_boot=0" \
+	echo "console=$CONSOLE panic=-1 oops=panic sysctl.kernel.hung_task_timeout_secs=20" \
 		"maxcpus=1 virtio_blk.poll_queues=$VCPUS cpuidle_haltpoll.force=1 ps.run=$RUN ps.vcpus=$VCPUS $APPEND"
 }
 
@@ -117,7 +117,7 @@ qemu_command() {
 	[[ $RUN != shell ]] || serial="stdio,id=console,signal=off,logfile=$(commas "$LOG")"
 	KERNEL_LINE=$(kernel_line)
 	# shellcheck disable=SC2054 # the commas are QEMU's
-	COMMAND=("$QEMU" -M "$MACHINE" -accel "$accel" -cpu "$cpu" -smp $((2 * VCPUS)) -m 1G
+	COMMAND=(taskset -c "${CORES[-1]}" "$QEMU" -M "$MACHINE" -accel "$accel" -cpu "$cpu" -smp $((2 * VCPUS)) -m 1G
 		-nodefaults -no-user-config -display none -no-reboot -S
 		-kernel "$KERNEL" -initrd "$INITRD" -append "$KERNEL_LINE"
 		-chardev "$serial" -serial chardev:console
@@ -135,23 +135,18 @@ host_cores() {
 	for range in $(taskset -cp $$ | sed 's/.*: //; s/,/ /g'); do seq "${range%-*}" "${range#*-}"; done
 }
 
-# pin: each vCPU that goes online on a core of its own, the disk's iothread on another. Two neighbours share a queue and
-# one of them goes online, so they share a core.
+# pin: each vCPU that goes online on a core of its own. The disk's iothread, and what else QEMU has, were started on the last
+# core and stay there. Two neighbours share a queue and one of them goes online, so they share a core.
 pin() {
-	local cores cpus threads index thread shared last
-	mapfile -t cores < <(host_cores)
-	{ read -r cpus && read -r threads; } < <(qmp "$WORK/qmp" query-cpus-fast query-iothreads) ||
-		die "QEMU does not answer on its control socket"
-	last=$((${#cores[@]} - 1))
-	shared=$((last < VCPUS))
-	((shared == 0)) || say "note: $VCPUS vCPUs and the disk share ${#cores[@]} host cores; figures suffer"
+	local cpus index thread vcpu_cores=$((${#CORES[@]} > 1 ? ${#CORES[@]} - 1 : 1))
+	cpus=$(qmp "$WORK/qmp" query-cpus-fast) || no_start
 	while read -r index thread; do
-		pin_thread "$thread" "${cores[$((index / 2 % (last > 0 ? last : 1)))]}" || true
+		pin_thread "$thread" "${CORES[$((index / 2 % vcpu_cores))]}" || say "note: vCPU $index could not be pinned"
 	done < <(jq -r '.return[] | "\(."cpu-index") \(."thread-id")"' <<<"$cpus")
-	while read -r thread; do
-		pin_thread "$thread" "${cores[last]}" || true
-	done < <(jq -r '.return[]."thread-id"' <<<"$threads")
-	PINNED=$(jq -nc --argjson cores "${#cores[@]}" --argjson shared "$shared" '{host_cores: $cores, shared: ($shared == 1)}')
+	((VCPUS <= vcpu_cores && ${#CORES[@]} > 1)) ||
+		say "note: $VCPUS vCPUs and the disk share the host's cores (${#CORES[@]}); figures suffer"
+	PINNED=$(jq -nc --argjson cores "${#CORES[@]}" --argjson own "$((VCPUS < ${#CORES[@]}))" \
+		'{cores: $cores, each_thread_its_own: ($own == 1)}')
 }
 
 pin_thread() { taskset -cp "$2" "$1" >/dev/null 2>&1; }
@@ -172,9 +167,13 @@ start_guest() {
 		kill -0 "$GUEST" 2>/dev/null || break
 		sleep 0.05
 	done
-	say "QEMU did not start:"
-	while IFS= read -r line; do say "  | $line"; done <"$WORK/qemu.err"
-	die "QEMU did not start" "the command line: ${COMMAND[*]@Q}"
+	no_start
+}
+
+no_start() {
+	local said
+	mapfile -t said < <(head -n 10 "$WORK/qemu.err")
+	die "QEMU did not start, or does not answer on its control socket" "${said[@]/#/| }" "the command line: ${COMMAND[*]@Q}"
 }
 
 # show_progress: what the guest says of how far it is.
@@ -203,12 +202,14 @@ host_cpu() { sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1; }
 # complaints: lines of the kernel's log that no good run has, with what follows them.
 complaints() { grep -aE -A 25 "$COMPLAINTS" "$LOG" | tr -d '\r' | head -n 60; }
 
+quote() { while IFS= read -r line; do say "  | $line"; done; }
+
 judge() {
 	local status=$1 found end
 	found=$(complaints || true)
 	if [[ $found ]]; then
 		say "$LABEL: the kernel complained ($LOG):"
-		while IFS= read -r line; do say "  | $line"; done <<<"$found"
+		quote <<<"$found"
 	fi
 	while IFS= read -r line; do say "$LABEL: the guest says: $line"; done < <(
 		grep -a '"type":"error"' "$RESULTS" | jq -r .text || true)
@@ -218,10 +219,10 @@ judge() {
 			say "$LABEL: the guest had not finished after $TIMEOUT s"
 		else
 			say "$LABEL: the guest stopped before its program ended (QEMU's status: $status)"
-			while IFS= read -r line; do say "  | $line"; done <"$WORK/qemu.err"
+			quote <"$WORK/qemu.err"
 		fi
 		say "  the end of the kernel's log ($LOG):"
-		tail -n 15 "$LOG" | tr -d '\r' | while IFS= read -r line; do say "  | $line"; done
+		tail -n 15 "$LOG" | tr -d '\r' | quote
 		return 1
 	fi
 	((end == 0)) || say "$LABEL: the guest's program $RUN ended with status $end"
@@ -240,11 +241,12 @@ WORK=$(mktemp -d)
 GUEST=''
 trap stop EXIT
 choose_accel
+mapfile -t CORES < <(host_cores)
 qemu_command
 start_guest
 pin
 write_info
-qmp "$WORK/qmp" cont >/dev/null || die "QEMU does not answer on its control socket"
+qmp "$WORK/qmp" cont >/dev/null || no_start
 [[ $RUN == shell ]] || show_progress || true # a guest that reports none is as good
 status=0
 wait "$GUEST" || status=$?
