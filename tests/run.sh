@@ -29,9 +29,9 @@ show() {
 # count NAME LINE: what a line of TAP adds to the sums.
 count() {
 	case $2 in
-	'ok '*' # SKIP'*) skips+=("$1: ${2#ok }") ;;
+	'ok '*' # SKIP'*) skips+=("$1: ${2#ok - }") ;;
 	'ok '*) passed=$((passed + 1)) ;;
-	'not ok '*) failures+=("$1: ${2#not ok }") ;;
+	'not ok '*) failures+=("$1: ${2#not ok - }") ;;
 	*) return 0 ;;
 	esac
 	counted=$((counted + 1))

@@ -6,12 +6,13 @@ CCACHE=""
 export CCACHE_DIR=${CCACHE_DIR:-$OUT/ccache}
 
 # kernel_make TREE OBJECTS ARGUMENT...: the kernel's make, undisturbed by the user's environment. What would make two
-# builds of one source differ (time, user, host, paths) is fixed, so that a later build finds the earlier one's objects.
+# builds of one source differ (time, user, host, paths) is fixed, so that a later build finds the earlier one's objects in
+# the compiler cache: wherever it is, as long as TREE and OBJECTS stand to each other as DIR/tree/BASE and DIR/kernel/NAME.
 kernel_make() {
 	local tree=$1 objects=$2
 	shift 2
 	env -i PATH="$PATH" HOME="${HOME:-/}" LANG=C LC_ALL=C TMPDIR="${TMPDIR:-/tmp}" \
-		CCACHE_DIR="$CCACHE_DIR" CCACHE_BASEDIR="$BUILD" CCACHE_MAXSIZE=3G CCACHE_SLOPPINESS=time_macros \
+		CCACHE_DIR="$CCACHE_DIR" CCACHE_BASEDIR="$(dirname "$(dirname "$objects")")" CCACHE_MAXSIZE=3G CCACHE_SLOPPINESS=time_macros \
 		KBUILD_BUILD_TIMESTAMP=1970-01-01 KBUILD_BUILD_USER=poll_source KBUILD_BUILD_HOST=build KBUILD_BUILD_VERSION=1 \
 		make --no-print-directory -C "$tree" O="$objects" ARCH="$ARCH" CROSS_COMPILE="$CROSS_COMPILE" LOCALVERSION= \
 		CC="${CCACHE:+$CCACHE }${CROSS_COMPILE}gcc" HOSTCC="${CCACHE:+$CCACHE }gcc" "$@"

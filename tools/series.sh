@@ -73,6 +73,22 @@ series_check() {
 	[[ ! $odd ]] || die "named as New-file by a patch, but not in this repository: $odd"
 }
 
+# pristine_file TREE FILE: the path of the kernel's own version of FILE, which the patched TREE may have another of.
+pristine_file() { if [[ -e $1.pristine/$2 ]]; then echo "$1.pristine/$2"; else echo "$1/$2"; fi; }
+
+# stage_edits TREE STAGE: STAGE becomes a directory of the kernel's own versions of the files that the series edits.
+stage_edits() {
+	local file from
+	rm -rf "$2"
+	mkdir -p "$2"
+	while read -r file; do
+		from=$(pristine_file "$1" "$file")
+		[[ -f $from ]] || die "the kernel has no file $file, which the series edits" "is it Linux ${BASE#linux-}?"
+		mkdir -p "$2/$(dirname "$file")"
+		cp -- "$from" "$2/$file"
+	done < <(series_edits)
+}
+
 # apply_patch STAGE PATCH: turns STAGE, which holds the files that PATCH edits, into what PATCH leaves.
 apply_patch() {
 	local file said

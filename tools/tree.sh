@@ -106,9 +106,6 @@ follow_directory() {
 	mv "$list" "$STATE/manifest"
 }
 
-# pristine FILE: the path of the kernel's own version of FILE.
-pristine() { if [[ -e $PRISTINE/$1 ]]; then echo "$PRISTINE/$1"; else echo "$TREE/$1"; fi; }
-
 # put SOURCE FILE: FILE in the tree becomes SOURCE, whole, and keeps its time stamp where it is the same already.
 put() {
 	cmp -s -- "$1" "$TREE/$2" && return
@@ -118,15 +115,8 @@ put() {
 
 # stage_series: the edited and the new files, as the whole series leaves them.
 stage_series() {
-	local file patch from
-	rm -rf "$STAGE"
-	mkdir "$STAGE"
-	while read -r file; do
-		from=$(pristine "$file")
-		[[ -f $from ]] || die "the kernel has no file $file, which the series edits" "is it Linux $LINE?"
-		mkdir -p "$STAGE/${file%/*}"
-		cp -- "$from" "$STAGE/$file"
-	done <<<"$EDITS"
+	local file patch
+	stage_edits "$TREE" "$STAGE"
 	while read -r file; do
 		[[ ! -e $TREE/$file ]] || grep -qxF -- "$file" "$STATE/added" || die "the kernel has its own $file, which the series adds"
 	done < <(kernel_files)

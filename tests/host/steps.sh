@@ -1,0 +1,87 @@
+#!/bin/bash
+# Every step of the series builds by itself, without a warning, as does the whole with its options set otherwise.
+# limit: 1200
+# shellcheck disable=SC2317 # functions are called by check
+#
+# The steps are made one after the other in a tree whose files are the patched tree's own (hard links) as far as the
+# series leaves them alone; the objects of the test kernel come out of the compiler cache.
+set -euo pipefail
+source "$(dirname "$0")/../../tools/lib.sh"
+source "$ROOT/tools/series.sh"
+source "$ROOT/tools/kbuild.sh"
+source "$ROOT/tests/tap.sh"
+
+exec 8>&2 # for progress: what a check says is kept for its failure
+lock_out
+patched=$("$ROOT/tools/tree.sh")
+dir=$(build_dir steps)
+tree=$dir/tree/$BASE
+objects=$dir/kernel/$ARCH-test
+stage=$dir/stage
+logs=$OUT/test
+mkdir -p "$logs" "$dir/tree" "$objects"
+
+# put FILE...: the tree gets FILE as it is staged.
+put() {
+	local file
+	for file in "$@"; do
+		cmp -s "$stage/$file" "$tree/$file" && continue
+		mkdir -p "$tree/$(dirname "$file")"
+		cp "$stage/$file" "$tree/$file.new~" && mv -f "$tree/$file.new~" "$tree/$file" # never into a linked file
+	done
+}
+
+# start_pristine: the tree becomes the kernel's own.
+start_pristine() {
+	local files
+	rm -rf "$tree"
+	cp -al "$patched" "$tree"
+	stage_edits "$patched" "$stage"
+	mapfile -t files < <(series_edits)
+	put "${files[@]}"
+	mapfile -t files < <(kernel_files)
+	((${#files[@]} == 0)) || (cd "$tree" && rm -f "${files[@]}")
+}
+
+count_built() { built_objects "$log"; }
+
+# builds NAME WANTED TARGET...: configures and builds; a warning is a failure. $lost: the symbols it could not set.
+builds() {
+	log=$logs/steps-$1.log
+	configure "$tree" "$objects" "$2" "$log" || { tail -n 20 "$log"; return 1; }
+	lost=$(lost_symbols "$2" "$objects/.config")
+	run_logged "building step $1" "$log" 0 count_built kernel_make "$tree" "$objects" -j "$JOBS" "${@:3}" 2>&8 ||
+		{ grep -E 'error|warning|\*\*\*' "$log" || tail -n 20 "$log"; return 1; }
+	! grep -E 'warning:' "$log"
+}
+
+# step NUMBER PATCH: the tree becomes what PATCH leaves, and builds with what is wanted as far as it exists by then.
+step() {
+	local files
+	apply_patch "$stage" "$2" || return 1
+	mapfile -t files < <({ patch_edits "$2" && patch_new_files "$2"; } | sort -u)
+	put "${files[@]}"
+	builds "$1" "$dir/wanted.config" "${KERNEL_IMAGE##*/}" || return 1
+}
+
+# variant NAME LINE...: the whole series, built with other lines in its configuration; none of them may be lost.
+variant() {
+	local name=$1
+	printf '%s\n' "${@:2}" >"$dir/$name.config"
+	merged_config "$dir/wanted.config" "$dir/$name.config" >"$dir/$name.wanted"
+	builds "$name" "$dir/$name.wanted" "${KERNEL_IMAGE##*/}" modules || return 1
+	lost=$(lost_symbols "$dir/$name.config" "$objects/.config")
+	[[ ! $lost ]] || { echo "lost: $lost"; return 1; }
+}
+
+merged_config "$ROOT"/tools/config/{common,test,"$ARCH"}.config >"$dir/wanted.config"
+start_pristine
+number=0 lost=""
+while read -r patch; do
+	check "steps: $patch builds" step $((++number)) "$patch"
+done < <(series_patches)
+check "steps: the whole series has every symbol asked for" test -z "$(lost_symbols "$dir/wanted.config" "$objects/.config")"
+check "steps: the haltpoll driver builds as a module" variant module CONFIG_HALTPOLL_CPUIDLE=m
+check "steps: builds without poll sources" variant without '# CONFIG_VIRTIO_POLL_SOURCE is not set' \
+	'# CONFIG_POLL_SOURCE_KUNIT_TEST is not set' '# CONFIG_VIRTIO_RING_POLL_KUNIT_TEST is not set'
+tap_end
