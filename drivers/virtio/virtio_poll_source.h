@@ -9,12 +9,15 @@
 #include <linux/device.h>
 #include <linux/virtio.h>
 
+struct poll_source;
+
 #ifdef CONFIG_VIRTIO_POLL_SOURCE
 /* virtio_ring.c */
 bool virtqueue_share_events(struct virtqueue *vq);
 int virtqueue_poll_register(struct virtqueue *vq);
 void virtqueue_poll_unregister(struct virtqueue *vq);
 bool virtqueue_is_polled(const struct virtqueue *vq);
+struct poll_source *virtqueue_poll_source(struct virtqueue *vq);	/* KUnit */
 
 /* virtio_poll_source.c */
 extern struct device_attribute dev_attr_poll_source;

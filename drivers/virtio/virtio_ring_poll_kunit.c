@@ -1,0 +1,612 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests of event suppression between a driver, a poll source and a device
+ *
+ * The test plays all three parts: the driver of a virtqueue, by the functions
+ * that drivers use; the idle loop, by the operations of the queue's poll source;
+ * and the device, which looks at the ring's event suppression as the virtio
+ * specification has it, and raises an interrupt where that asks for one. Each
+ * test runs on each flavour of the ring.
+ */
+
+#include <kunit/test.h>
+#include <linux/interrupt.h>
+#include <linux/io.h>
+#include <linux/irqflags.h>
+#include <linux/mutex.h>
+#include <linux/poll_source.h>
+#include <linux/rcupdate.h>
+#include <linux/scatterlist.h>
+#include <linux/virtio.h>
+#include <linux/virtio_config.h>
+#include <linux/virtio_ring.h>
+
+#include "virtio_poll_source.h"
+
+#define RING_SIZE	8
+
+struct flavour {
+	const char *name;
+	u64 features;
+};
+
+#define FEATURE(bit)	BIT_ULL(VIRTIO_ ## bit)
+
+static const struct flavour flavours[] = {
+	{ "split", FEATURE(F_VERSION_1) },
+	{ "split, event_idx", FEATURE(F_VERSION_1) | FEATURE(RING_F_EVENT_IDX) },
+	{ "packed", FEATURE(F_VERSION_1) | FEATURE(F_RING_PACKED) },
+	{ "packed, event_idx", FEATURE(F_VERSION_1) | FEATURE(F_RING_PACKED) |
+			       FEATURE(RING_F_EVENT_IDX) },
+};
+
+KUNIT_ARRAY_PARAM_DESC(flavour, flavours, name);
+
+/* A device with one queue, and its driver */
+struct machine {
+	struct virtio_device vdev;
+	struct virtqueue *vq;
+	struct poll_source *src;
+	const struct poll_source_ops *ops;
+
+	/* driver */
+	char buffer[64];
+	unsigned int calls;	/* of the callback */
+	unsigned int depth;	/* of the callback in itself */
+	unsigned int max_depth;
+	unsigned int done;	/* buffers that came back */
+	bool enables;		/* the callback disables and enables callbacks */
+	bool more;		/* another interrupt comes while it runs */
+
+	/* device */
+	u16 next;		/* of the avail ring, or of the packed ring */
+	u16 used;		/* entries of the split ring used so far */
+	bool wrap;		/* of the packed ring */
+	unsigned int interrupts;
+};
+
+static void machine_use(struct machine *m);
+
+static bool machine_notify(struct virtqueue *vq)
+{
+	return true;
+}
+
+static void machine_interrupt(struct machine *m)
+{
+	m->interrupts++;
+	vring_interrupt(0, m->vq);
+}
+
+static void machine_take(struct machine *m)
+{
+	unsigned int len;
+
+	while (virtqueue_get_buf(m->vq, &len))
+		m->done++;
+}
+
+/* The driver's callback, as virtio_blk has it */
+static void machine_callback(struct virtqueue *vq)
+{
+	struct machine *m = vq->vdev->priv;
+
+	m->calls++;
+	m->max_depth = max(m->max_depth, ++m->depth);
+
+	if (m->enables) {
+		do {
+			virtqueue_disable_cb(vq);
+			machine_take(m);
+		} while (!virtqueue_enable_cb(vq));
+	} else {
+		machine_take(m);
+	}
+
+	if (m->more) {
+		m->more = false;
+		machine_use(m);
+		vring_interrupt(0, vq);
+	}
+
+	m->depth--;
+}
+
+/* The driver makes a buffer available */
+static void machine_add(struct kunit *test, struct machine *m)
+{
+	struct scatterlist sg;
+
+	sg_init_one(&sg, m->buffer, sizeof(m->buffer));
+	KUNIT_ASSERT_EQ(test, 0, virtqueue_add_inbuf(m->vq, &sg, 1, m,
+						     GFP_KERNEL));
+	virtqueue_kick(m->vq);
+}
+
+static bool machine_use_split(struct machine *m)
+{
+	const struct vring *vring = virtqueue_get_vring(m->vq);
+	struct virtio_device *vdev = &m->vdev;
+	u16 slot = m->used % RING_SIZE;
+	u16 old = m->used;
+
+	vring->used->ring[slot].id =
+		cpu_to_virtio32(vdev, virtio16_to_cpu(vdev,
+			vring->avail->ring[m->next++ % RING_SIZE]));
+	vring->used->ring[slot].len = cpu_to_virtio32(vdev, 0);
+	/* The entry before the index */
+	smp_wmb();
+	WRITE_ONCE(vring->used->idx, cpu_to_virtio16(vdev, ++m->used));
+
+	/* Pairs with the barrier between turning events on and looking again */
+	smp_mb();
+
+	if (virtio_has_feature(vdev, VIRTIO_RING_F_EVENT_IDX))
+		return vring_need_event(virtio16_to_cpu(vdev,
+							vring_used_event(vring)),
+					m->used, old);
+
+	return !(vring->avail->flags &
+		 cpu_to_virtio16(vdev, VRING_AVAIL_F_NO_INTERRUPT));
+}
+
+static bool machine_use_packed(struct machine *m)
+{
+	struct vring_packed_desc *desc =
+		phys_to_virt(virtqueue_get_desc_addr(m->vq));
+	struct vring_packed_desc_event *driver =
+		phys_to_virt(virtqueue_get_avail_addr(m->vq));
+	u16 old = m->next | m->wrap << VRING_PACKED_EVENT_F_WRAP_CTR;
+	u16 flags;
+
+	/* The buffer's id stays where the driver put it */
+	desc[m->next].len = cpu_to_le32(0);
+	flags = m->wrap ? BIT(VRING_PACKED_DESC_F_AVAIL) |
+			  BIT(VRING_PACKED_DESC_F_USED) : 0;
+	/* The entry before its flags */
+	smp_wmb();
+	WRITE_ONCE(desc[m->next].flags, cpu_to_le16(flags));
+
+	if (++m->next == RING_SIZE) {
+		m->next = 0;
+		m->wrap = !m->wrap;
+	}
+
+	/* Pairs with the barrier between turning events on and looking again */
+	smp_mb();
+
+	flags = le16_to_cpu(driver->flags);
+	if (flags != VRING_PACKED_EVENT_FLAG_DESC)
+		return flags == VRING_PACKED_EVENT_FLAG_ENABLE;
+
+	return le16_to_cpu(driver->off_wrap) == old;
+}
+
+/* The device uses a buffer, and raises an interrupt if it is asked to */
+static void machine_use(struct machine *m)
+{
+	bool notify;
+
+	if (virtio_has_feature(&m->vdev, VIRTIO_F_RING_PACKED))
+		notify = machine_use_packed(m);
+	else
+		notify = machine_use_split(m);
+
+	if (notify)
+		machine_interrupt(m);
+}
+
+static void machine_add_and_use(struct kunit *test, struct machine *m)
+{
+	machine_add(test, m);
+	machine_use(m);
+}
+
+/* The idle loop's part, in the idle loop's context */
+static bool machine_start(struct machine *m)
+{
+	unsigned long flags;
+	bool ret;
+
+	local_irq_save(flags);
+	ret = m->ops->start(m->src);
+	local_irq_restore(flags);
+
+	return ret;
+}
+
+static bool machine_check(struct machine *m)
+{
+	unsigned long flags;
+	bool ret;
+
+	local_irq_save(flags);
+	ret = m->ops->check(m->src);
+	local_irq_restore(flags);
+
+	return ret;
+}
+
+static void machine_poll(struct machine *m)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	m->ops->poll(m->src);
+	local_irq_restore(flags);
+}
+
+static bool machine_stop(struct machine *m)
+{
+	unsigned long flags;
+	bool ret;
+
+	local_irq_save(flags);
+	ret = m->ops->stop(m->src);
+	local_irq_restore(flags);
+
+	return ret;
+}
+
+/* One round of the idle loop: was there work? */
+static bool machine_round(struct machine *m)
+{
+	if (!machine_check(m))
+		return false;
+
+	machine_poll(m);
+	return true;
+}
+
+/* Is the device told to send events? Asked by having it use a buffer. */
+static bool machine_interrupts_on(struct kunit *test, struct machine *m)
+{
+	unsigned int before = m->interrupts;
+
+	machine_add_and_use(test, m);
+	return m->interrupts != before;
+}
+
+/* A driver that handles one interrupt, to have a queue with a history */
+static void vring_poll_test_baseline(struct kunit *test)
+{
+	struct machine *m = test->priv;
+
+	machine_add_and_use(test, m);
+	KUNIT_EXPECT_EQ(test, m->interrupts, 1);
+	KUNIT_EXPECT_EQ(test, m->calls, 1);
+	KUNIT_EXPECT_EQ(test, m->done, 1);
+	KUNIT_EXPECT_FALSE(test, machine_check(m));
+}
+
+/* No interrupt in a window, however many buffers; one right after it */
+static void vring_poll_test_window(struct kunit *test)
+{
+	struct machine *m = test->priv;
+	unsigned int i;
+
+	machine_add_and_use(test, m);
+	machine_add(test, m);
+	KUNIT_ASSERT_TRUE(test, machine_start(m));
+	KUNIT_EXPECT_FALSE(test, machine_check(m));
+
+	for (i = 0; i < 5 * RING_SIZE; i++) {
+		machine_add_and_use(test, m);
+		KUNIT_EXPECT_TRUE(test, machine_round(m));
+		KUNIT_EXPECT_FALSE(test, machine_check(m));
+	}
+	KUNIT_EXPECT_EQ(test, m->interrupts, 1);
+	KUNIT_EXPECT_EQ(test, m->done, 1 + 5 * RING_SIZE);
+
+	KUNIT_EXPECT_FALSE(test, machine_stop(m));
+	machine_use(m);
+	KUNIT_EXPECT_EQ(test, m->interrupts, 2);
+	KUNIT_EXPECT_EQ(test, m->done, 2 + 5 * RING_SIZE);
+	KUNIT_EXPECT_TRUE(test, machine_interrupts_on(test, m));
+}
+
+/* The same with a driver that never disables callbacks */
+static void vring_poll_test_window_plain(struct kunit *test)
+{
+	struct machine *m = test->priv;
+
+	m->enables = false;
+	vring_poll_test_window(test);
+}
+
+/* A device that compares late, after the driver has gone on, stays quiet */
+static void vring_poll_test_late_device(struct kunit *test)
+{
+	struct machine *m = test->priv;
+	const struct vring *vring;
+	u16 event, old;
+
+	if (virtio_has_feature(&m->vdev, VIRTIO_F_RING_PACKED) ||
+	    !virtio_has_feature(&m->vdev, VIRTIO_RING_F_EVENT_IDX))
+		kunit_skip(test, "only the event index is relative");
+
+	vring = virtqueue_get_vring(m->vq);
+	machine_add(test, m);
+	KUNIT_ASSERT_TRUE(test, machine_start(m));
+	old = m->used;
+	machine_use(m);
+	KUNIT_EXPECT_TRUE(test, machine_round(m));
+	KUNIT_EXPECT_FALSE(test, machine_stop(m));
+	machine_add(test, m);
+	KUNIT_ASSERT_TRUE(test, machine_start(m));
+
+	event = virtio16_to_cpu(&m->vdev, vring_used_event(vring));
+	KUNIT_EXPECT_FALSE(test, vring_need_event(event, m->used, old));
+	KUNIT_EXPECT_FALSE(test, machine_stop(m));
+}
+
+/* What arrives before the event is on again is seen by the second look */
+static void vring_poll_test_late_arrival(struct kunit *test)
+{
+	struct machine *m = test->priv;
+
+	machine_add(test, m);
+	KUNIT_ASSERT_TRUE(test, machine_start(m));
+	machine_use(m);
+	KUNIT_EXPECT_EQ(test, m->interrupts, 0);
+	KUNIT_EXPECT_TRUE(test, machine_stop(m));
+	machine_poll(m);
+	KUNIT_EXPECT_EQ(test, m->done, 1);
+	KUNIT_EXPECT_TRUE(test, machine_interrupts_on(test, m));
+}
+
+/* What the driver disabled in a window stays off after it */
+static void vring_poll_test_disable_survives(struct kunit *test)
+{
+	struct machine *m = test->priv;
+
+	machine_add(test, m);
+	machine_add(test, m);
+	KUNIT_ASSERT_TRUE(test, machine_start(m));
+	virtqueue_disable_cb(m->vq);
+	machine_use(m);
+	KUNIT_EXPECT_FALSE(test, machine_check(m));
+	KUNIT_EXPECT_FALSE(test, machine_stop(m));
+	machine_use(m);
+	KUNIT_EXPECT_EQ(test, m->interrupts, 0);
+
+	machine_take(m);
+	KUNIT_EXPECT_TRUE(test, virtqueue_enable_cb(m->vq));
+	KUNIT_EXPECT_TRUE(test, machine_interrupts_on(test, m));
+}
+
+/* What the driver enables in a window is not on before its end, but is then */
+static void vring_poll_test_enable_survives(struct kunit *test)
+{
+	struct machine *m = test->priv;
+
+	machine_add(test, m);
+	machine_add(test, m);
+	KUNIT_ASSERT_TRUE(test, machine_start(m));
+	virtqueue_disable_cb(m->vq);
+	KUNIT_EXPECT_TRUE(test, virtqueue_enable_cb(m->vq));
+	machine_use(m);
+	KUNIT_EXPECT_EQ(test, m->interrupts, 0);
+	KUNIT_EXPECT_TRUE(test, machine_round(m));
+
+	virtqueue_disable_cb(m->vq);
+	machine_use(m);
+	KUNIT_EXPECT_FALSE(test, virtqueue_enable_cb(m->vq));
+	KUNIT_EXPECT_EQ(test, m->interrupts, 0);
+	KUNIT_EXPECT_TRUE(test, machine_stop(m));
+	machine_poll(m);
+	KUNIT_EXPECT_EQ(test, m->done, 2);
+	KUNIT_EXPECT_TRUE(test, machine_interrupts_on(test, m));
+}
+
+/* The delayed enabling neither arms the device in a window nor loses events */
+static void vring_poll_test_enable_delayed(struct kunit *test)
+{
+	struct machine *m = test->priv;
+
+	machine_add(test, m);
+	KUNIT_ASSERT_TRUE(test, machine_start(m));
+	virtqueue_disable_cb(m->vq);
+	KUNIT_EXPECT_TRUE(test, virtqueue_enable_cb_delayed(m->vq));
+	machine_use(m);
+	KUNIT_EXPECT_EQ(test, m->interrupts, 0);
+	KUNIT_EXPECT_TRUE(test, machine_round(m));
+	KUNIT_EXPECT_FALSE(test, machine_stop(m));
+	KUNIT_EXPECT_TRUE(test, machine_interrupts_on(test, m));
+}
+
+/* The hint that the device has fired already does not defeat a window */
+static void vring_poll_test_after_interrupt(struct kunit *test)
+{
+	struct machine *m = test->priv;
+
+	m->enables = false;
+	machine_add_and_use(test, m);
+	KUNIT_EXPECT_EQ(test, m->interrupts, 1);
+
+	machine_add(test, m);
+	KUNIT_ASSERT_TRUE(test, machine_start(m));
+	machine_use(m);
+	KUNIT_EXPECT_EQ(test, m->interrupts, 1);
+	KUNIT_EXPECT_TRUE(test, machine_stop(m));
+	machine_poll(m);
+
+	/* Nor is it left set: disabling works after the window */
+	virtqueue_disable_cb(m->vq);
+	KUNIT_EXPECT_FALSE(test, machine_interrupts_on(test, m));
+	machine_take(m);
+	KUNIT_EXPECT_TRUE(test, virtqueue_enable_cb(m->vq));
+	KUNIT_EXPECT_TRUE(test, machine_interrupts_on(test, m));
+}
+
+/* No window for a queue with nothing to wait for or nobody to tell */
+static void vring_poll_test_no_window(struct kunit *test)
+{
+	struct machine *m = test->priv;
+
+	KUNIT_EXPECT_FALSE(test, machine_start(m));
+	KUNIT_EXPECT_TRUE(test, machine_interrupts_on(test, m));
+
+	machine_add(test, m);
+	virtqueue_disable_cb(m->vq);
+	KUNIT_EXPECT_FALSE(test, machine_start(m));
+	KUNIT_EXPECT_TRUE(test, virtqueue_enable_cb(m->vq));
+
+	__virtqueue_break(m->vq);
+	KUNIT_EXPECT_FALSE(test, machine_start(m));
+	__virtqueue_unbreak(m->vq);
+
+	KUNIT_EXPECT_TRUE(test, machine_start(m));
+	machine_use(m);
+	__virtqueue_break(m->vq);
+	KUNIT_EXPECT_FALSE(test, machine_check(m));
+	KUNIT_EXPECT_FALSE(test, machine_stop(m));
+	__virtqueue_unbreak(m->vq);
+	KUNIT_EXPECT_TRUE(test, machine_check(m));
+}
+
+/* An interrupt that comes too late is not a stray one */
+static void vring_poll_test_late_interrupt(struct kunit *test)
+{
+	struct machine *m = test->priv;
+
+	machine_add(test, m);
+	KUNIT_ASSERT_TRUE(test, machine_start(m));
+	machine_use(m);
+	KUNIT_EXPECT_TRUE(test, machine_round(m));
+	KUNIT_EXPECT_EQ(test, vring_interrupt(0, m->vq), IRQ_HANDLED);
+	KUNIT_EXPECT_EQ(test, m->calls, 1);
+	KUNIT_EXPECT_FALSE(test, machine_stop(m));
+}
+
+/* The callback does not run beside itself, and looks again when it should */
+static void vring_poll_test_one_at_a_time(struct kunit *test)
+{
+	struct machine *m = test->priv;
+
+	m->enables = false;
+	machine_add(test, m);
+	machine_add(test, m);
+	KUNIT_ASSERT_TRUE(test, machine_start(m));
+	machine_use(m);
+	m->more = true;
+	KUNIT_EXPECT_TRUE(test, machine_round(m));
+	KUNIT_EXPECT_EQ(test, m->max_depth, 1);
+	KUNIT_EXPECT_EQ(test, m->calls, 2);
+	KUNIT_EXPECT_EQ(test, m->done, 2);
+	KUNIT_EXPECT_FALSE(test, machine_stop(m));
+
+	/* The same when the first caller is an interrupt */
+	machine_add(test, m);
+	machine_add(test, m);
+	m->more = true;
+	machine_use(m);
+	KUNIT_EXPECT_EQ(test, m->max_depth, 1);
+	KUNIT_EXPECT_EQ(test, m->done, 4);
+}
+
+/* Unregistered in no window, the queue is as if nothing had been */
+static void vring_poll_test_unregister(struct kunit *test)
+{
+	struct machine *m = test->priv;
+
+	machine_add(test, m);
+	KUNIT_ASSERT_TRUE(test, machine_start(m));
+	machine_use(m);
+	KUNIT_EXPECT_TRUE(test, machine_round(m));
+	KUNIT_EXPECT_FALSE(test, machine_stop(m));
+
+	mutex_lock(&m->vdev.poll_source_lock);
+	virtqueue_poll_unregister(m->vq);
+	KUNIT_EXPECT_FALSE(test, virtqueue_is_polled(m->vq));
+	mutex_unlock(&m->vdev.poll_source_lock);
+
+	KUNIT_EXPECT_TRUE(test, machine_interrupts_on(test, m));
+	KUNIT_EXPECT_EQ(test, vring_interrupt(0, m->vq), IRQ_NONE);
+}
+
+static int vring_poll_test_init(struct kunit *test)
+{
+	const struct flavour *flavour = test->param_value;
+	struct machine *m;
+	int ret;
+
+	m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
+	if (!m)
+		return -ENOMEM;
+
+	m->enables = true;
+	m->wrap = true;
+	m->vdev.features = flavour->features;
+	m->vdev.priv = m;
+	m->vdev.dev.init_name = "kunit";
+	INIT_LIST_HEAD(&m->vdev.vqs);
+	spin_lock_init(&m->vdev.vqs_list_lock);
+	mutex_init(&m->vdev.poll_source_lock);
+
+	m->vq = vring_create_virtqueue(0, RING_SIZE, SMP_CACHE_BYTES, &m->vdev,
+				       true, false, false, machine_notify,
+				       machine_callback, "queue");
+	if (!m->vq)
+		return -ENOMEM;
+	__virtqueue_unbreak(m->vq);
+
+	mutex_lock(&m->vdev.poll_source_lock);
+	KUNIT_EXPECT_TRUE(test, virtqueue_share_events(m->vq));
+	synchronize_rcu();
+	ret = virtqueue_poll_register(m->vq);
+	mutex_unlock(&m->vdev.poll_source_lock);
+
+	m->src = virtqueue_poll_source(m->vq);
+	m->ops = m->src->ops;
+	test->priv = m;
+
+	return ret;
+}
+
+static void vring_poll_test_exit(struct kunit *test)
+{
+	struct machine *m = test->priv;
+
+	if (!m)
+		return;
+
+	mutex_lock(&m->vdev.poll_source_lock);
+	virtqueue_poll_unregister(m->vq);
+	mutex_unlock(&m->vdev.poll_source_lock);
+
+	while (virtqueue_detach_unused_buf(m->vq))
+		;
+	vring_del_virtqueue(m->vq);
+}
+
+#define FLAVOURED_CASE(name)	KUNIT_CASE_PARAM(name, flavour_gen_params)
+
+static struct kunit_case vring_poll_test_cases[] = {
+	FLAVOURED_CASE(vring_poll_test_baseline),
+	FLAVOURED_CASE(vring_poll_test_window),
+	FLAVOURED_CASE(vring_poll_test_window_plain),
+	FLAVOURED_CASE(vring_poll_test_late_device),
+	FLAVOURED_CASE(vring_poll_test_late_arrival),
+	FLAVOURED_CASE(vring_poll_test_disable_survives),
+	FLAVOURED_CASE(vring_poll_test_enable_survives),
+	FLAVOURED_CASE(vring_poll_test_enable_delayed),
+	FLAVOURED_CASE(vring_poll_test_after_interrupt),
+	FLAVOURED_CASE(vring_poll_test_no_window),
+	FLAVOURED_CASE(vring_poll_test_late_interrupt),
+	FLAVOURED_CASE(vring_poll_test_one_at_a_time),
+	FLAVOURED_CASE(vring_poll_test_unregister),
+	{}
+};
+
+static struct kunit_suite vring_poll_test_suite = {
+	.name = "virtio_ring_poll",
+	.init = vring_poll_test_init,
+	.exit = vring_poll_test_exit,
+	.test_cases = vring_poll_test_cases,
+};
+
+kunit_test_suite(vring_poll_test_suite);
+
+MODULE_DESCRIPTION("KUnit tests of event suppression in polled virtqueues");
+MODULE_LICENSE("GPL");
