@@ -129,10 +129,10 @@ static bool machine_use_split(struct machine *m)
 	struct virtio_device *vdev = &m->vdev;
 	u16 slot = m->used % RING_SIZE;
 	u16 old = m->used;
+	u16 head;
 
-	vring->used->ring[slot].id =
-		cpu_to_virtio32(vdev, virtio16_to_cpu(vdev,
-			vring->avail->ring[m->next++ % RING_SIZE]));
+	head = virtio16_to_cpu(vdev, vring->avail->ring[m->next++ % RING_SIZE]);
+	vring->used->ring[slot].id = cpu_to_virtio32(vdev, head);
 	vring->used->ring[slot].len = cpu_to_virtio32(vdev, 0);
 	/* The entry before the index */
 	smp_wmb();
