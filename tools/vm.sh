@@ -189,7 +189,7 @@ show_progress() {
 write_info() {
 	[[ $INFO ]] || return 0
 	jq -n --arg arch "$ARCH" --arg accel "$ACCEL_USED" --arg reason "$ACCEL_REASON" --argjson vcpus "$VCPUS" \
-		--arg qemu "$("$QEMU" --version | head -n 1)" --arg device "$DEVICE" --argjson disk "$DISK" \
+		--arg qemu "$("$QEMU" --version | sed -n '1s/emulator version //p')" --arg device "$DEVICE" --argjson disk "$DISK" \
 		--argjson command "$(printf '%s\n' "${COMMAND[@]}" | jq -Rn '[inputs]')" \
 		--arg kernel_line "$KERNEL_LINE" --argjson host "$PINNED" --arg host_cpu "$(host_cpu)" \
 		'{arch: $arch, accel: $accel, accel_reason: $reason, vcpus: $vcpus, qemu: $qemu, device: $device, disk: $disk,

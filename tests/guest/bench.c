@@ -22,6 +22,7 @@
 #define HALT_POLL_NS "/sys/module/haltpoll/parameters/guest_halt_poll_ns"
 #define FIO_OUTPUT "/tmp/fio.json"
 #define MAX_STATES 64
+#define MS 1000000ull
 
 struct mode {
 	const char *name;
@@ -165,7 +166,8 @@ static int start_fio(const struct mode *mode, const char *rw)
 	return pid;
 }
 
-static void wait_for_first_io(const struct bench *bench, int pid)
+/* When it was, to 20 ms. */
+static uint64_t wait_for_first_io(const struct bench *bench, int pid)
 {
 	uint64_t before = count_ios(&bench->disk);
 	unsigned int tries;
@@ -173,8 +175,17 @@ static void wait_for_first_io(const struct bench *bench, int pid)
 	for (tries = 0; count_ios(&bench->disk) == before; tries++) {
 		if (tries == 1500 || waitpid(pid, NULL, WNOHANG))
 			fail("fio did no I/O");
-		sleep_ns(20 * 1000000);
+		sleep_ns(20 * MS);
 	}
+	return now_ns();
+}
+
+static void sleep_until(uint64_t ns)
+{
+	uint64_t now = now_ns();
+
+	if (now < ns)
+		sleep_ns(ns - now);
 }
 
 static void send_idle(FILE *out, const struct counters *before,
@@ -251,31 +262,44 @@ static void send_progress(const struct bench *bench, const struct mode *mode,
 
 /*
  * fio runs for the ramp, untimed, in which the mode settles, and then for the
- * time that counts. The counters are taken within the latter.
+ * time that counts. The counters are taken within the latter, well before its
+ * end: false, nothing measured, where a busy host made us miss even that.
  */
-static void sample(struct bench *bench, const struct mode *mode,
-		   const char *rw, unsigned int round)
+static bool try_sample(const struct bench *bench, const struct mode *mode,
+		       const char *rw, unsigned int round)
 {
-	const uint64_t ms = 1000000, margin = 50 * ms;
 	struct counters before, after;
+	uint64_t began;
 	int pid, status;
+	bool in_time;
 
-	send_progress(bench, mode, rw, round);
-	set_mode(bench, mode);
 	pid = start_fio(mode, rw);
-	wait_for_first_io(bench, pid);
-	sleep_ns(bench->ramp_ms * ms + margin);
+	began = wait_for_first_io(bench, pid) + bench->ramp_ms * MS;
+	sleep_until(began + 50 * MS);
 	before = count(bench);
-	sleep_ns(bench->runtime * 1000 * ms - 4 * margin);
+	sleep_until(began + bench->runtime * 750 * MS);
 	after = count(bench);
-	if (waitpid(pid, &status, WNOHANG))
-		fail("fio ended before its time");
-	status = wait_program(pid);
+	in_time = !waitpid(pid, &status, WNOHANG);
+	if (in_time)
+		status = wait_program(pid);
 	if (status)
 		fail("fio %s in mode %s ended with status %d", rw, mode->name,
 		     status);
-	if (round)
+	if (in_time && round)
 		send_sample(bench, mode, rw, round, &before, &after);
+	return in_time;
+}
+
+static void sample(struct bench *bench, const struct mode *mode,
+		   const char *rw, unsigned int round)
+{
+	unsigned int tries = 5;
+
+	send_progress(bench, mode, rw, round);
+	set_mode(bench, mode);
+	while (!try_sample(bench, mode, rw, round))
+		if (!--tries)
+			fail("the host is too busy: fio ends before its counters can be read");
 	bench->done++;
 }
 

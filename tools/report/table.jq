@@ -22,7 +22,7 @@ def cells: [
 "medians of \(.rounds) rounds in one boot, \(.runtime) s a sample; every figure: \(.accelerator)",
 "",
 (heading | [.[:2][] | left(12)] + [.[2:][] | pad(11)] | join(" ")),
-(.results | group_by(.rw)[] | (.[] | cells | [.[:2][] | left(12)] + [.[2:][] | pad(11)] | join(" ")), ""),
+(.rw[] as $rw | (.results[] | select(.rw == $rw) | cells | [.[:2][] | left(12)] + [.[2:][] | pad(11)] | join(" ")), ""),
 (.ratios[] | select(.poll_source_to_haltpoll) |
 	"\(.rw): poll_source / haltpoll \(.poll_source_to_haltpoll | fixed(2))" +
 	(if .poll_source_to_io_poll then ", poll_source / io_poll \(.poll_source_to_io_poll | fixed(2))" else "" end)),
