@@ -98,7 +98,7 @@ apply_patch() {
 	}
 	while read -r file; do
 		[[ ! -e $1/$file ]] || { say "$2: the kernel has the file $file already"; return 1; }
-		mkdir -p "$1/${file%/*}" && cp -- "$ROOT/$file" "$1/$file" || return 1
+		mkdir -p "$(dirname "$1/$file")" && cp -- "$ROOT/$file" "$1/$file" || return 1
 	done < <(patch_new_files "$2")
 }
 

@@ -131,7 +131,7 @@ install_series() {
 	local file
 	while read -r file; do
 		if [[ ! -e $PRISTINE/$file ]]; then
-			mkdir -p "$PRISTINE/${file%/*}"
+			mkdir -p "$(dirname "$PRISTINE/$file")"
 			cp -p -- "$TREE/$file" "$PRISTINE/.copy" && mv "$PRISTINE/.copy" "$PRISTINE/$file" || die "cannot write to $PRISTINE" "is the disk full?"
 		fi
 	done <<<"$EDITS"
