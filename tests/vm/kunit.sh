@@ -7,7 +7,7 @@ set -euo pipefail
 source "$(dirname "$0")/guest.sh"
 
 use_kernel test
-boot_test kunit --run none --vcpus 1 --timeout 180
+boot_test kunit --run none --append "kunit.enable=1" --vcpus 1 --timeout 180
 results=$(tr -d '\r' <"$LOGS/kunit.log" | awk -f "$ROOT/tests/vm/ktap.awk")
 grep -E '^(not )?ok|^#' <<<"$results" || true
 ! grep -q '^not ok' <<<"$results" || TAP_FAILED=1

@@ -11,7 +11,7 @@ source "$(dirname "$0")/guest.sh"
 with_image() {
 	local image=$LOGS/verify.$1
 	rm -f "$image"
-	qemu-img create -q -f "$1" "$image" 64M
+	qemu-img create -q -f "$1" "$image" 128M
 	boot_test "verify-$1" --run verify --image "$image" --vcpus 1 --device-opts "$2" --timeout 300
 	check "verify-$1: qemu-img finds the image whole" image_whole "$1" "$image"
 	rm -f "$image"
@@ -19,7 +19,7 @@ with_image() {
 
 # raw images have nothing to check but their size
 image_whole() {
-	if [[ $1 == raw ]]; then [[ $(stat -c %s "$2") == $((64 * 1024 * 1024)) ]]; else qemu-img check -f "$1" "$2"; fi
+	if [[ $1 == raw ]]; then [[ $(stat -c %s "$2") == $((128 * 1024 * 1024)) ]]; else qemu-img check -f "$1" "$2"; fi
 }
 
 use_kernel test
