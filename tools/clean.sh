@@ -5,7 +5,7 @@ source "$(dirname "$0")/lib.sh"
 
 [[ -d $OUT ]] || exit 0
 lock_out
-rm -rf -- "$BUILD"/{tree,kernel} "$OUT"/{tree,kernel,rootfs,ccache,test,.times}
+rm -rf -- "$BUILD"/{tree,kernel,steps,sparse} "$OUT"/{tree,kernel,steps,sparse,rootfs,ccache,test,.times}
 [[ $BUILD == "$OUT" ]] || rmdir -p --ignore-fail-on-non-empty -- "$BUILD" 2>/dev/null || true
 if [[ -d $OUT/bench ]]; then say "the results of benchmarks stay in $OUT/bench"; fi
 rm -f -- "$OUT/.lock"

@@ -3,13 +3,13 @@
 # limit: 1200
 # shellcheck disable=SC2317 # functions are called by check
 #
-# The steps are made one after the other in a tree whose files are the patched tree's own (hard links) as far as the
-# series leaves them alone; the objects of the test kernel come out of the compiler cache.
+# The steps are made one after the other in one tree; the objects of the test kernel come out of the compiler cache.
 set -euo pipefail
 source "$(dirname "$0")/../../tools/lib.sh"
 source "$ROOT/tools/series.sh"
 source "$ROOT/tools/kbuild.sh"
 source "$ROOT/tests/tap.sh"
+source "$ROOT/tests/host/pristine.sh"
 
 exec 8>&2 # for progress: what a check says is kept for its failure
 lock_out
@@ -19,29 +19,7 @@ tree=$dir/tree/$BASE
 objects=$dir/kernel/$ARCH-test
 stage=$dir/stage
 logs=$OUT/test
-mkdir -p "$logs" "$dir/tree" "$objects"
-
-# put FILE...: the tree gets FILE as it is staged.
-put() {
-	local file
-	for file in "$@"; do
-		cmp -s "$stage/$file" "$tree/$file" && continue
-		mkdir -p "$tree/$(dirname "$file")"
-		cp "$stage/$file" "$tree/$file.new~" && mv -f "$tree/$file.new~" "$tree/$file" # never into a linked file
-	done
-}
-
-# start_pristine: the tree becomes the kernel's own.
-start_pristine() {
-	local files
-	rm -rf "$tree"
-	cp -al "$patched" "$tree"
-	stage_edits "$patched" "$stage"
-	mapfile -t files < <(series_edits)
-	put "${files[@]}"
-	mapfile -t files < <(kernel_files)
-	((${#files[@]} == 0)) || (cd "$tree" && rm -f "${files[@]}")
-}
+mkdir -p "$logs" "$objects"
 
 count_built() { built_objects "$log"; }
 
@@ -60,7 +38,7 @@ step() {
 	local files
 	apply_patch "$stage" "$2" || return 1
 	mapfile -t files < <({ patch_edits "$2" && patch_new_files "$2"; } | sort -u)
-	put "${files[@]}"
+	put_files "$stage" "$tree" "${files[@]}"
 	builds "$1" "$dir/wanted.config" "${KERNEL_IMAGE##*/}" || return 1
 }
 
@@ -75,7 +53,7 @@ variant() {
 }
 
 merged_config "$ROOT"/tools/config/{common,test,"$ARCH"}.config >"$dir/wanted.config"
-start_pristine
+pristine_tree "$patched" "$tree" "$stage"
 number=0 lost=""
 while read -r patch; do
 	check "steps: $patch builds" step $((++number)) "$patch"
