@@ -12,9 +12,8 @@ lock_out
 name=$(date +%Y%m%d-%H%M%S)
 dir=$OUT/bench/$name
 need_space "$dir" 50 "a benchmark's results"
-if ! "$ROOT/tools/measure.sh" "$dir"; then
-	mv "$dir" "$dir-failed"
-	die "the benchmark failed" "what it left is in $dir-failed"
-fi
+trap '[[ ! -d $dir ]] || mv "$dir" "$dir-failed"' EXIT
+"$ROOT/tools/measure.sh" "$dir" || die "the benchmark failed" "what it left is in $dir-failed"
+trap - EXIT
 ln -sfn "$name" "$OUT/bench/latest"
 say "results: $dir/results.json, results.csv, iops.png, iops.svg"

@@ -14,7 +14,8 @@ report() { jq -L "$HERE" -r -f "$HERE/$1.jq" "$DIR/results.json"; }
 
 chart() {
 	local title modes
-	title=$(jq -r '"Linux \(.kernel), \(.arch), \(.accelerator), \(.vcpus) vCPU: \(.device | split(",")[0])"' "$DIR/results.json")
+	title=$(jq -r '(.device | split(",") | map(select(startswith("drive=") or startswith("iothread=") | not)) | join(",")) as $device |
+		"Linux \(.kernel), \(.arch), \(.accelerator), \(.vcpus) vCPU, \($device)"' "$DIR/results.json")
 	report chart >"$DIR/chart.data"
 	modes=$(jq '.modes | length' "$DIR/results.json")
 	gnuplot -c "$HERE/chart.gp" "$DIR/chart.data" pngcairo "$DIR/iops.png" "$title" "$modes"

@@ -18,7 +18,7 @@ IMAGE=$DIR/initramfs.cpio.zst
 
 hash_of() { sha256sum | cut -c 1-32; }
 
-# apt_setup: sources and settings stay those of this machine, the architecture and the state are ours.
+# apt_setup: sources and settings stay those of this machine, the architecture and the state are ours; its hooks stay out.
 apt_setup() {
 	mkdir -p "$APT/lists/partial" "$APT/archives/partial"
 	: >"$APT/status"
@@ -32,9 +32,13 @@ apt_setup() {
 		APT::Sandbox::User "root";
 		APT::Install-Recommends "false";
 		Acquire::Languages "none";
+		#clear APT::Update::Pre-Invoke;
+		#clear APT::Update::Post-Invoke;
+		#clear APT::Update::Post-Invoke-Success;
 	EOF
-	export APT_CONFIG=$APT/apt.conf
 }
+
+apt() { apt-get -c "$APT/apt.conf" -qq "$@" </dev/null; }
 
 # host_lists: changes when this machine's APT sources do, or when apt-get update brought new lists.
 host_lists() {
@@ -47,7 +51,7 @@ host_lists() {
 
 # resolve: the packages to fetch, one a line: URI, file, size, hash.
 resolve() {
-	apt-get install --print-uris -qq fio busybox-static 2>"$APT/resolve.log" |
+	apt install --print-uris fio busybox-static 2>"$APT/resolve.log" |
 		grep -E "^[^ ]+ ($PACKAGES)_" | sort
 }
 
@@ -56,7 +60,7 @@ fetch() {
 	local names
 	names=$(cut -d ' ' -f 2 "$1" | cut -d _ -f 1)
 	# shellcheck disable=SC2086
-	(cd "$APT/archives" && apt-get download -qq $names) >"$APT/download.log" 2>&1 </dev/null ||
+	(cd "$APT/archives" && apt download $names) >"$APT/download.log" 2>&1 ||
 		die_of_log "apt-get could not download the guest's packages" "$APT/download.log"
 }
 
@@ -95,9 +99,9 @@ make_base() {
 	progress_start "guest packages"
 	rm -rf "$new" "$APT/archives" "$APT/tree"
 	apt_setup
-	apt-get update -qq >"$APT/update.log" 2>&1 </dev/null || true
+	apt update >"$APT/update.log" 2>&1 || true
 	if ! resolve >"$APT/wanted" || [[ ! -s $APT/wanted ]]; then
-		[[ ! -e $BASE_TREE.key ]] || { say "APT cannot be reached: the guest packages stay as they are"; return 0; }
+		[[ ! -d $BASE_TREE || ! -e $BASE_TREE.key ]] || { say "APT cannot be reached: the guest packages stay as they are"; return 0; }
 		cat "$APT/update.log" "$APT/resolve.log" >"$DIR/apt.log"
 		die_of_log "APT finds no fio for $DEBIAN_ARCH" "$DIR/apt.log"
 	fi
