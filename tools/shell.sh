@@ -7,7 +7,7 @@ source "$(dirname "$0")/lib.sh"
 lock_out
 kernel=$("$ROOT/tools/kernel.sh" bench)
 initrd=$("$ROOT/tools/rootfs.sh")
-mkdir -p "$OUT/shell"
+mkdir -p "$OUT/test"
 say "the guest's own programs are in /tests, fio's jobs in /fio; \"exit\" powers it off"
 exec "$ROOT/tools/vm.sh" --kernel "$kernel" --initrd "$initrd" --run shell --append "quiet" \
-	--results "$OUT/shell/results.jsonl" --log "$OUT/shell/console.log" --label "guest"
+	--results "$OUT/test/shell.jsonl" --log "$OUT/test/shell.log" --label "guest"
