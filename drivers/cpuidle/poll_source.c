@@ -20,6 +20,7 @@
 #include <linux/debugfs.h>
 #include <linux/hardirq.h>
 #include <linux/interrupt.h>
+#include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
@@ -100,6 +101,7 @@ static void poll_source_start(struct poll_source_cpu *pc,
 static void poll_source_run(struct poll_source *src)
 {
 	irq_enter();
+	lockdep_hardirq_threaded();
 	src->ops->poll(src);
 	irq_exit();
 }
@@ -198,9 +200,11 @@ static bool poll_source_window(struct cpuidle_driver *drv,
 bool __cpuidle __poll_source_idle(struct cpuidle_driver *drv,
 				  struct cpuidle_device *dev, u64 time_start)
 {
+	const struct list_head *rest = &raw_cpu_ptr(&poll_source_cpus)->rest;
 	bool polled;
 
-	if (list_empty(&raw_cpu_ptr(&poll_source_cpus)->rest))
+	/* list_empty(), which is not for noinstr code */
+	if (READ_ONCE(rest->next) == rest)
 		return false;
 
 	/*

@@ -54,7 +54,7 @@ static int virtio_poll_source_attach(struct virtio_device *vdev)
 	synchronize_rcu();
 
 	list_for_each_entry(vq, &vdev->vqs, list) {
-		if (!virtqueue_is_polled(vq))
+		if (!virtqueue_shares_events(vq))
 			continue;
 
 		ret = virtqueue_poll_register(vq);
@@ -67,8 +67,12 @@ static int virtio_poll_source_attach(struct virtio_device *vdev)
 	return 0;
 }
 
-/* While poll_source_ready is set the list of virtqueues does not change */
-static bool virtio_poll_source_active(struct virtio_device *vdev)
+/*
+ * Is there a virtqueue of which @what is true? Virtqueues come before
+ * poll_source_ready is set, and go with poll_source_lock held.
+ */
+static bool virtio_poll_source_any(struct virtio_device *vdev,
+				   bool (*what)(const struct virtqueue *vq))
 {
 	struct virtqueue *vq;
 
@@ -78,7 +82,7 @@ static bool virtio_poll_source_active(struct virtio_device *vdev)
 		return false;
 
 	list_for_each_entry(vq, &vdev->vqs, list)
-		if (virtqueue_is_polled(vq))
+		if (what(vq))
 			return true;
 
 	return false;
@@ -91,7 +95,7 @@ static ssize_t poll_source_show(struct device *dev,
 	bool active;
 
 	mutex_lock(&vdev->poll_source_lock);
-	active = virtio_poll_source_active(vdev);
+	active = virtio_poll_source_any(vdev, virtqueue_is_polled);
 	mutex_unlock(&vdev->poll_source_lock);
 
 	return sysfs_emit(buf, "%d\n", active);
@@ -112,7 +116,7 @@ static ssize_t poll_source_store(struct device *dev,
 	mutex_lock(&vdev->poll_source_lock);
 	if (want && !vdev->poll_source_ready)
 		ret = -ENODEV;
-	else if (want && !virtio_poll_source_active(vdev))
+	else if (want && !virtio_poll_source_any(vdev, virtqueue_shares_events))
 		ret = virtio_poll_source_attach(vdev);
 	else if (!want && vdev->poll_source_ready)
 		virtio_poll_source_detach(vdev);
@@ -192,8 +196,7 @@ EXPORT_SYMBOL_GPL(virtio_poll_source_reset);
  */
 void virtio_poll_source_synchronize(struct virtio_device *vdev)
 {
-	if (READ_ONCE(vdev->poll_source_ready) &&
-	    READ_ONCE(vdev->poll_source_wanted))
+	if (READ_ONCE(vdev->poll_source_ready))
 		synchronize_rcu();
 }
 EXPORT_SYMBOL_GPL(virtio_poll_source_synchronize);

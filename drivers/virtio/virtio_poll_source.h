@@ -16,6 +16,7 @@ struct poll_source;
 bool virtqueue_share_events(struct virtqueue *vq);
 int virtqueue_poll_register(struct virtqueue *vq);
 void virtqueue_poll_unregister(struct virtqueue *vq);
+bool virtqueue_shares_events(const struct virtqueue *vq);
 bool virtqueue_is_polled(const struct virtqueue *vq);
 struct poll_source *virtqueue_poll_source(struct virtqueue *vq);	/* KUnit */
 

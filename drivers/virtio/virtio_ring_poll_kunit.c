@@ -531,6 +531,9 @@ static int vring_poll_test_init(struct kunit *test)
 	struct machine *m;
 	int ret;
 
+	if (force_irqthreads())
+		kunit_skip(test, "interrupt handlers are threaded");
+
 	m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
 	if (!m)
 		return -ENOMEM;

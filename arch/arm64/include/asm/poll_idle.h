@@ -36,6 +36,13 @@ do {									\
 	: "memory");							\
 } while (0)
 
+/*
+ * The longest period of the event stream: a power of two of timer ticks, which
+ * the nominal period is rounded to from three quarters of it on.
+ */
+#define POLL_IDLE_EVT_STREAM_NS						\
+	(ARCH_TIMER_EVT_STREAM_PERIOD_US * NSEC_PER_USEC * 4 / 3)
+
 /**
  * arch_poll_idle_wait - wait a while for the idle task's thread flags to change
  * @ns: how long at most, in nanoseconds
@@ -64,7 +71,7 @@ static __always_inline void arch_poll_idle_wait(u64 ns)
 		/* WFET, spelled for assemblers that do not know it */
 		__poll_idle_monitor(flags, val, "msr s0_3_c1_c0_0, %[end]",
 				    [end] "r" (end));
-	} else if (ns > ARCH_TIMER_EVT_STREAM_PERIOD_US * NSEC_PER_USEC &&
+	} else if (ns > POLL_IDLE_EVT_STREAM_NS &&
 		   arch_timer_evtstrm_available()) {
 		__poll_idle_monitor(flags, val, "wfe");
 	} else {
