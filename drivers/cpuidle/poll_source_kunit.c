@@ -19,7 +19,6 @@
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
-#include <linux/interrupt.h>
 #include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
@@ -477,11 +476,13 @@ static void poll_source_test_any_time(struct kunit *test)
 static int poll_source_test_init(struct kunit *test)
 {
 	struct cpuidle_driver *drv = cpuidle_get_driver();
+	struct fake *fake = fake_alloc(test, POLL_SOURCE_NO_CPU);
 
 	if (!drv || !(drv->states[0].flags & CPUIDLE_FLAG_POLLING))
 		kunit_skip(test, "no CPU polls; boot with cpuidle_haltpoll.force=1");
-	if (force_irqthreads())
+	if (fake_register(fake) == -EOPNOTSUPP)
 		kunit_skip(test, "interrupt handlers are threaded");
+	fake_unregister(fake);
 
 	return set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
 }
