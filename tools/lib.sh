@@ -108,13 +108,16 @@ need_space() {
 		"free some space, or set OUT to a directory on another disk, e.g. make OUT=/var/tmp/poll-source ..."
 }
 
-# die_of_log WHAT LOG: stops with the end of LOG and, where the disk is full, with that.
+# die_of_log WHAT LOG [PATH]...: stops with the end of LOG and, where the disk is full, with that; removes each PATH, what
+# was half-written.
 die_of_log() {
-	tail -n 25 "$2" | while IFS= read -r line; do say "  | $line"; done
-	if grep -qi 'no space left on device' "$2" || (($(free_mib "$OUT") < 1)); then
-		die "$1: the disk with $OUT is full" "free some space (make clean removes what was built), or set OUT to a directory on another disk"
-	fi
-	die "$1 (log: $2)"
+	local what=$1 log=$2 full=0
+	if grep -qi 'no space left on device' "$log" || (($(free_mib "$OUT") < 1)); then full=1; fi
+	tail -n 25 "$log" | while IFS= read -r line; do say "  | $line"; done
+	rm -rf -- "${@:3}"
+	((full == 0)) || die "$what: the disk with $OUT is full" \
+		"free some space (make clean removes what was built), or set OUT to a directory on another disk"
+	die "$what (log: $log)"
 }
 
 # write_file PATH: stdin becomes PATH, whole or not at all.

@@ -77,10 +77,7 @@ unpack() {
 	else
 		run_logged "unpacking linux-source-$LINE" "$log" "$TARBALL_FILES" count_unpacked unpack_tarball || status=1
 	fi
-	if ((status != 0)); then
-		rm -rf "$PARTIAL" "$PARTIAL".*
-		die_of_log "the kernel tree could not be unpacked" "$log"
-	fi
+	((status == 0)) || die_of_log "the kernel tree could not be unpacked" "$log" "$PARTIAL" "$PARTIAL".*
 	rm -f "$STATE/source"
 	rm -rf "$TREE" "$PRISTINE" "$STATE"
 	mkdir -p "$STATE" "$PRISTINE"
