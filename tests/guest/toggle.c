@@ -2,7 +2,8 @@
 /*
  * Switches poll_source on and off at random short intervals while fio writes
  * and verifies: no request may hang, none may go wrong. A request counts as
- * hung when requests are in flight and none has completed for ten seconds.
+ * hung when requests are in flight and none has completed for ten seconds, or
+ * when fio has not ended half a minute after its time.
  *
  * ps.seconds=N (60)
  */
@@ -18,6 +19,7 @@
 
 #define HANG_NS (10ull * 1000000000)
 #define LOOK_NS (200ull * 1000000)
+#define LATE_NS (30ull * 1000000000)
 
 struct watch {
 	uint64_t ios, since_ns, looked_ns;
@@ -136,19 +138,23 @@ int main(void)
 	struct source_counts sum = { 0 };
 	unsigned long toggles = 0;
 	bool good, is_hung = false;
+	unsigned int seconds = param_number("seconds", 60);
+	uint64_t end_ns = now_ns() + seconds * 1000000000ull + LATE_NS;
+	char *runtime = format_text("%u", seconds);
 	int pid, status = 0;
 
 	good = test_values(&disk);
 	if (set_poll_source(&disk, false))
 		fail("poll_source cannot be set: %s", strerror(errno));
 	setenv("DEVICE", disk.node, 1);
-	setenv("RUNTIME", param("seconds", "60"), 1);
+	setenv("RUNTIME", runtime, 1);
+	free(runtime);
 	srand(now_ns());
 	pid = start_fio();
 	while (!is_hung && !waitpid(pid, &status, WNOHANG)) {
 		switch_source(&disk, !(toggles++ & 1), &sum);
 		sleep_ns(interval_ns());
-		is_hung = hung(&watch, &disk);
+		is_hung = hung(&watch, &disk) || now_ns() > end_ns;
 	}
 	send_tap("# %lu times switched, %llu requests, %llu polling windows, "
 		 "%llu hits, %llu raced, %llu interrupts while on", toggles,

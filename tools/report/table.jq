@@ -19,7 +19,7 @@ def cells: [
 "",
 "Linux \(.kernel) on \(.arch), \(.accelerator), \(.vcpus) vCPU\(if .vcpus == 1 then "" else "s" end), \(.qemu)",
 "\(.device)",
-"medians of \(.rounds) rounds in one boot, \(.runtime) s a sample; every figure: \(.accelerator)",
+"medians of \(.rounds) round\(if .rounds == 1 then "" else "s" end) in one boot, \(.runtime) s a sample; every figure: \(.accelerator)",
 "",
 (heading | [.[:2][] | left(12)] + [.[2:][] | pad(11)] | join(" ")),
 (.rw[] as $rw | (.results[] | select(.rw == $rw) | cells | [.[:2][] | left(12)] + [.[2:][] | pad(11)] | join(" ")), ""),
