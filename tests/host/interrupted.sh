@@ -13,8 +13,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 copy="$work/a clone"
 export HOME=$work/home XDG_CACHE_HOME=$work/home/cache # where a clone at such a path has its kernel built
-unset OUT
 clone "$copy"
+unset OUT
 
 build=$(cd "$copy" && bash -c 'source tools/lib.sh; echo "$BUILD"')
 tree=$build/tree/$BASE

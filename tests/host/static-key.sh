@@ -16,6 +16,7 @@ trap 'rm -rf "$work"' EXIT
 # compile_without OBJECT: as the kernel's build does, but the call of poll_source_idle() is false at compile time.
 compile_without() {
 	local command
+	# shellcheck disable=SC2016 # $(pound) is the kernel build's own
 	command=$(sed -n 's/^savedcmd_[^:]* := //p' "$objects/drivers/cpuidle/.poll_state.o.cmd" | sed 's/\$(pound)/#/g; s/ -Wp,-MMD,[^ ]*//')
 	command=${command/ -c -o / -D__CPUIDLE_POLL_SOURCE_H \"-Dpoll_source_idle(drv,dev,start)=false\" -c -o }
 	(cd "$objects" && eval "${command/ drivers\/cpuidle\/poll_state.o / \"\$1\" }")
