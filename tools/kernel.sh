@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds the kernel of one flavour, or brings it up to date; prints the path of its image.
 #
-# usage: tools/kernel.sh bench|test
+# usage: tools/kernel.sh bench|test|modules
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 source "$ROOT/tools/series.sh"
@@ -13,10 +13,12 @@ BUILD_MIB=400
 count_built() { built_objects "$log"; }
 
 flavour=${1:-}
+targets=("${KERNEL_IMAGE##*/}")
 case $flavour in
 bench) fragments=(common.config "$ARCH.config") ;;
 test) fragments=(common.config test.config "$ARCH.config") ;;
-*) die "there is no kernel flavour '$flavour'" "usage: tools/kernel.sh bench|test" ;;
+modules) fragments=(common.config modules.config "$ARCH.config") targets+=(modules) ;;
+*) die "there is no kernel flavour '$flavour'" "usage: tools/kernel.sh bench|test|modules" ;;
 esac
 
 lock_out
@@ -52,7 +54,7 @@ lost=$(lost_symbols "$wanted" "$objects/.config")
 [[ ! $lost ]] || die "the kernel's configuration lost what was asked for:" "$lost" \
 	"a symbol it depends on is missing in tools/config, or Linux $(tree_version "$tree") has no such symbol"
 run_logged "building the $flavour kernel" "$log" "$total" count_built \
-	kernel_make "$tree" "$objects" -j "$JOBS" "${KERNEL_IMAGE##*/}" ||
+	kernel_make "$tree" "$objects" -j "$JOBS" "${targets[@]}" ||
 	die_of_log "the $flavour kernel could not be built" "$log"
 write_file "$about" <<<"$now"
 echo "$image"

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -196,6 +197,54 @@ int write_file(const char *path, const char *text)
 	close(fd);
 	errno = error;
 	return error ? -1 : 0;
+}
+
+/* "a.x=1 b.y=2 a.z" for module a: "x=1 z" */
+static char *module_params(const char *name)
+{
+	char *line = read_file("/proc/cmdline");
+	char *params = format_text("%s", "");
+	size_t length = strlen(name);
+	char *word, *rest = line;
+
+	while (line && (word = strsep(&rest, " \n"))) {
+		char *longer;
+
+		if (strncmp(word, name, length) || word[length] != '.')
+			continue;
+		longer = format_text("%s%s ", params, word + length + 1);
+		free(params);
+		params = longer;
+	}
+	free(line);
+	return params;
+}
+
+int load_module(const char *file)
+{
+	char *path = format_text("/modules/%s", file);
+	char *name = format_text("%.*s", (int)strcspn(file, "."), file);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *params, *dash;
+	int error = errno;
+
+	while ((dash = strchr(name, '-')))
+		*dash = '_';
+	params = module_params(name);
+	if (fd >= 0) {
+		error = syscall(SYS_finit_module, fd, params, 0) ? errno : 0;
+		close(fd);
+	}
+	free(params);
+	free(name);
+	free(path);
+	errno = error;
+	return error ? -1 : 0;
+}
+
+int remove_module(const char *name)
+{
+	return syscall(SYS_delete_module, name, O_NONBLOCK) ? -1 : 0;
 }
 
 uint64_t now_ns(void)

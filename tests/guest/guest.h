@@ -36,6 +36,13 @@ char *read_file(const char *path);
 /* 0 or -1 with errno set. */
 int write_file(const char *path, const char *text);
 
+/*
+ * A module of /modules, by its file's name; with its parameters from the
+ * kernel command line, as modprobe does. 0 or -1 with errno set.
+ */
+int load_module(const char *file);
+int remove_module(const char *name);
+
 uint64_t now_ns(void);
 void sleep_ns(uint64_t ns);
 

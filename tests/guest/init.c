@@ -58,6 +58,27 @@ static void export_params(void)
 	free(line);
 }
 
+/*
+ * Whatever lies in /modules. The order is left to the kernel: a module that
+ * needs another is refused until that is there.
+ */
+static void load_modules(void)
+{
+	bool progress = true;
+
+	while (progress) {
+		DIR *modules = opendir("/modules");
+		struct dirent *module;
+
+		progress = false;
+		while (modules && (module = readdir(modules)))
+			if (*module->d_name != '.')
+				progress |= !load_module(module->d_name);
+		if (modules)
+			closedir(modules);
+	}
+}
+
 /* There is no udev to make /dev/virtio-ports: sysfs knows the names. */
 static int open_results(void)
 {
@@ -234,6 +255,7 @@ int main(void)
 	setenv("HOME", "/tmp", 1);
 	mount_all();
 	export_params();
+	load_modules();
 	give_results_fd();
 	status = run_in_child();
 	send_record("{\"type\":\"end\",\"status\":%d}", status);
