@@ -263,7 +263,9 @@ static void send_progress(const struct bench *bench, const struct mode *mode,
 /*
  * fio runs for the ramp, untimed, in which the mode settles, and then for the
  * time that counts. The counters are taken within the latter, well before its
- * end: false, nothing measured, where a busy host made us miss even that.
+ * end: false, nothing measured, where a busy host made us miss even that, or
+ * let this program sleep through half of it. A request that hangs is another
+ * matter: then we wake in time, and the sample shows it.
  */
 static bool try_sample(const struct bench *bench, const struct mode *mode,
 		       const char *rw, unsigned int round)
@@ -285,6 +287,8 @@ static bool try_sample(const struct bench *bench, const struct mode *mode,
 	if (status)
 		fail("fio %s in mode %s ended with status %d", rw, mode->name,
 		     status);
+	in_time = in_time &&
+		  after.ns - before.ns >= bench->runtime * 500 * MS;
 	if (in_time && round)
 		send_sample(bench, mode, rw, round, &before, &after);
 	return in_time;
