@@ -113,8 +113,8 @@ qemu_command() {
 	[[ $ACCEL_USED == kvm ]] || cpu=${TCG_CPU:-max} accel='tcg,thread=multi'
 	DEVICE="virtio-blk-pci,drive=disk,iothread=disk-thread,num-queues=$((2 * VCPUS))${DEVICE_OPTS:+,$DEVICE_OPTS}"
 	DISK=$(disk)
-	serial="file,id=console,path=$(commas "$LOG")"
-	[[ $RUN != shell ]] || serial="stdio,id=console,signal=off,logfile=$(commas "$LOG")"
+	serial="file,id=console,path=$WORK/log"
+	[[ $RUN != shell ]] || serial="stdio,id=console,signal=off,logfile=$WORK/log"
 	KERNEL_LINE=$(kernel_line)
 	# shellcheck disable=SC2054 # the commas are QEMU's
 	COMMAND=(taskset -c "${CORES[-1]}" "$QEMU" -M "$MACHINE" -accel "$accel" -cpu "$cpu" -smp $((2 * VCPUS)) -m 1G
@@ -122,7 +122,7 @@ qemu_command() {
 		-kernel "$KERNEL" -initrd "$INITRD" -append "$KERNEL_LINE"
 		-chardev "$serial" -serial chardev:console
 		-chardev "socket,id=qmp,path=$WORK/qmp,server=on,wait=off" -mon chardev=qmp,mode=control
-		-device virtio-serial-pci -chardev "file,id=results,path=$(commas "$RESULTS")"
+		-device virtio-serial-pci -chardev "file,id=results,path=$WORK/results"
 		-device virtserialport,chardev=results,name=results
 		-object iothread,id=disk-thread -blockdev "$DISK" -device "$DEVICE")
 }
@@ -156,6 +156,8 @@ pin_thread() { taskset -cp "$2" "$1" >/dev/null 2>&1; }
 start_guest() {
 	: >"$RESULTS"
 	: >"$LOG"
+	: >"$WORK/results"
+	: >"$WORK/log"
 	if [[ $RUN == shell ]]; then
 		"${COMMAND[@]}" 9>&- <&8 2>"$WORK/qemu.err" &
 	else
@@ -180,7 +182,7 @@ no_start() {
 show_progress() {
 	local at total text
 	progress_start "$LABEL"
-	tail -n +1 -s 0.5 -f --pid="$GUEST" "$RESULTS" 2>/dev/null |
+	tail -n +1 -s 0.5 -f --pid="$GUEST" "$WORK/results" 2>/dev/null |
 		grep --line-buffered '"type":"progress"' |
 		jq --unbuffered -r '"\(.done) \(.total) \(.text)"' |
 		while read -r at total text; do progress "$at" "$total" "$text"; done
@@ -229,15 +231,22 @@ judge() {
 	[[ $end == 0 && ! $found ]]
 }
 
+# keep: what the guest said, to where it was asked for.
+keep() {
+	cp -- "$WORK/results" "$RESULTS" && cp -- "$WORK/log" "$LOG" || die "cannot write $RESULTS and $LOG" "is the disk full?"
+}
+
 stop() {
-	[[ ! ${GUEST:-} ]] || kill "$GUEST" 2>/dev/null || true
+	[[ ! ${GUEST:-} ]] || { kill "$GUEST" 2>/dev/null && wait "$GUEST" 2>/dev/null; keep; } || true
 	rm -rf "$WORK"
 }
 
 parse "$@"
 exec 8<&0
 "$ROOT/tools/packages.sh" vm
-WORK=$(mktemp -d)
+# In memory, where there is such a place: QEMU's main loop, and with it the guest's timers and interrupts, stands still
+# while a write waits for a busy disk.
+WORK=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)
 GUEST=''
 trap stop EXIT
 choose_accel
@@ -251,4 +260,5 @@ qmp "$WORK/qmp" cont >/dev/null || no_start
 status=0
 wait "$GUEST" || status=$?
 GUEST=''
+keep
 judge "$status"
