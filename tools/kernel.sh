@@ -28,6 +28,7 @@ image=$objects/$KERNEL_IMAGE
 about=$objects/kernel.json # written last: it is there only beside a whole kernel, the one it tells of
 wanted=$objects/wanted.config
 log=$objects/build.log
+unfinished=$objects/.unfinished # there while make runs; a file it was cut off at may be half-written
 
 mkdir -p "$objects"
 merged_config "${fragments[@]/#/$ROOT/tools/config/}" | write_file "$wanted"
@@ -47,6 +48,12 @@ fi
 
 rm -f "$about"
 need_space "$objects" "$BUILD_MIB" "a kernel build"
+if [[ -e $unfinished ]]; then
+	say "the last build was cut off: what it made is made anew"
+	find "$objects" -type f -newer "$unfinished" ! -path "$wanted" -delete
+fi
+touch "$unfinished"
+trap 'rm -f "$unfinished"' EXIT # make tidies up when it fails or is told to stop, but not when it is killed
 total=0
 [[ -e $objects/vmlinux ]] || total=$FULL_BUILD
 configure "$tree" "$objects" "$wanted" "$log" || die_of_log "the kernel could not be configured" "$log"

@@ -46,6 +46,17 @@ check "interrupted: the kernel is whole the next time, in a clone at a path with
 check "interrupted: out/ leads there" test "$copy/out/kernel/$ARCH-bench/$KERNEL_IMAGE" -ef "$image"
 check "built once: the next time takes no build" refused "" bash -c "make -C '$copy' kernel 2>&1 | grep building"
 
+# cut_off: leaves what a build that was killed while it wrote an object would
+cut_off() {
+	rm "$objects/kernel.json"
+	touch "$objects/.unfinished"
+	sleep 0.1
+	truncate -s 100 "$objects/init/main.o"
+}
+
+cut_off
+check "interrupted: an object that was half-written is made anew" builds_kernel
+
 # --- what the user changes --------------------------------------------------------------------------------------------
 
 echo CONFIG_NO_SUCH_SYMBOL=y >>"$copy/tools/config/common.config"
