@@ -1,0 +1,52 @@
+#!/bin/bash
+# tests/run.sh itself, on made-up tests: it sums up, shows skips with their reasons, and takes neither silence nor a crash
+# nor a test without end for success.
+# shellcheck disable=SC2317 # functions are called by check
+set -euo pipefail
+source "$(dirname "$0")/../../tools/lib.sh"
+source "$ROOT/tests/tap.sh"
+source "$ROOT/tests/host/clone.sh"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+clone "$work/clone"
+rm -f "$work"/clone/tests/{host,vm}/*
+
+# made_up NAME LINE...: a test of these lines
+made_up() {
+	printf '%s\n' '#!/bin/bash' "${@:2}" >"$work/clone/tests/host/$1.sh"
+	chmod +x "$work/clone/tests/host/$1.sh"
+}
+
+# run [NAME]: its output and status
+run() {
+	local status=0
+	OUT=$work/out "$work/clone/tests/run.sh" "$@" >"$work/said" 2>/dev/null || status=$?
+	echo "status $status" >>"$work/said"
+}
+
+# said LINE: the run's output has LINE
+said() { grep -qxF -- "$1" "$work/said" || { cat "$work/said"; return 1; }; }
+
+# ended PASSED FAILED: the run ended with these sums, and the status that goes with them
+ended() { diff <(tail -n 2 "$work/said") <(printf '%d passed, %d failed\nstatus %d\n' "$1" "$2" $(($2 > 0))); }
+
+made_up good 'echo "ok - one"' 'echo "# not ok - said in a comment"' 'echo "ok - two # SKIP no such device"' 'echo "ok - three"'
+run
+check "runner: good tests" ended 2 0
+check "runner: a skip is shown with its reason" said "# skipped: host/good: two # SKIP no such device"
+made_up bad 'echo "ok - one"' 'echo "not ok - two"' 'exit 1'
+made_up crash 'echo "ok - one"' 'exit 3'
+made_up silent 'exit 0'
+made_up quitter 'echo "ok - one"' 'exit 1'
+made_up endless '# limit: 1' 'echo "ok - one"' 'sleep 60'
+run
+check "runner: all tests" ended 6 5
+check "runner: a test that fails" said "# failed: host/bad: two"
+check "runner: a test that crashes" said "# failed: host/crash: ended with status 3"
+check "runner: a test that says nothing" said "# failed: host/silent: ran a test"
+check "runner: a test that gives up without a word" said "# failed: host/quitter: ended with status 1"
+check "runner: a test that does not end" said "# failed: host/endless: ended within its 1s"
+run good
+check "runner: one test by name" ended 2 0
+tap_end
