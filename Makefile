@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help bench test kernel shell clean
+.PHONY: help bench test model kernel shell clean
 
 help: ## this list
 	@echo "targets:"
@@ -16,6 +16,10 @@ bench: ## boots the patched guest and measures what poll_source gains
 test: ## runs every test; T=NAME runs one
 	@tools/packages.sh kernel rootfs vm report test
 	@tests/run.sh $(T)
+
+model: ## checks the model of event suppression in every order of events
+	@tools/packages.sh test
+	@tests/model/run.sh
 
 kernel: ## builds the patched kernel and prints the path of its image
 	@tools/packages.sh kernel

@@ -22,7 +22,7 @@ group() {
 		;;
 	vm) echo "${QEMU_PACKAGES[@]}" qemu-utils:qemu-img socat:socat jq:jq ;;
 	report) echo gnuplot-nox:gnuplot jq:jq ;;
-	test) echo shellcheck:shellcheck sparse:sparse git:git ;;
+	test) echo shellcheck:shellcheck sparse:sparse git:git spin:spin gcc:gcc ;;
 	*) die "there is no package group '$1'" "the groups: kernel rootfs vm report test" ;;
 	esac
 }
