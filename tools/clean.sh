@@ -5,8 +5,9 @@ source "$(dirname "$0")/lib.sh"
 
 [[ -d $OUT ]] || exit 0
 lock_out
-rm -rf -- "$BUILD"/{tree,kernel,steps,sparse} "$OUT"/{tree,kernel,steps,sparse,rootfs,ccache,test,.times}
-[[ $BUILD == "$OUT" ]] || rmdir -p --ignore-fail-on-non-empty -- "$BUILD" 2>/dev/null || true
+for name in tree kernel steps sparse kernel-src disk; do rm -rf -- "$BUILD/${name:?}" "$OUT/${name:?}"; done # as of build_dir
+rm -rf -- "$OUT"/{rootfs,ccache,test,export,.times}
+[[ $BUILD == "$OUT" ]] || rmdir -- "$BUILD" "${BUILD%/*}" 2>/dev/null || true
 if [[ -d $OUT/bench ]]; then say "the results of benchmarks stay in $OUT/bench"; fi
 rm -f -- "$OUT/.lock"
 rmdir --ignore-fail-on-non-empty -- "$OUT"

@@ -70,4 +70,6 @@ sed -i '0,/^ [^ ]/s/^ [^ ].*/ what the kernel does not have/' "$copy/patches/$BA
 check "a patch that does not apply stops the build, by name" refused "$first does not apply" front kernel
 cp "$ROOT/patches/$BASE/$first" "$copy/patches/$BASE/"
 check "both put right: the kernel is whole again" builds_kernel
+check "clean: removes what was built" front clean
+check "clean: leaves nothing, in the clone or elsewhere" test ! -e "$copy/out" -a ! -e "$build"
 tap_end
