@@ -18,12 +18,7 @@ static char *attribute;
 
 static void test(bool good, const char *name)
 {
-	int error = errno;
-
-	send_tap("%s - %s", good ? "ok" : "not ok", name);
-	if (!good)
-		send_tap("# the last error: %s", strerror(error));
-	failed |= !good;
+	failed |= !tap_test(good, name);
 }
 
 static bool reads(const char *value)

@@ -139,6 +139,16 @@ void send_tap(const char *format, ...)
 	free(text);
 }
 
+bool tap_test(bool good, const char *name)
+{
+	int error = errno;
+
+	send_tap("%s - %s", good ? "ok" : "not ok", name);
+	if (!good)
+		send_tap("# the last error: %s", strerror(error));
+	return good;
+}
+
 void fail(const char *format, ...)
 {
 	va_list list;

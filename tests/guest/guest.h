@@ -26,6 +26,8 @@ unsigned int param_number(const char *key, unsigned int fallback);
 void send_record(const char *format, ...) PRINTF(1, 2);
 /* One line of TAP, as a record {"type":"tap","line":...}. */
 void send_tap(const char *format, ...) PRINTF(1, 2);
+/* A test's result as TAP, with errno where it is bad; returns good. */
+bool tap_test(bool good, const char *name);
 /* Says what went wrong, as a record and on the console, and exits with 1. */
 void fail(const char *format, ...) PRINTF(1, 2) __attribute__((noreturn));
 

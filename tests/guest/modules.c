@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include "guest.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +16,7 @@ static bool failed;
 
 static void test(bool good, const char *name)
 {
-	int error = errno;
-
-	send_tap("%s - %s", good ? "ok" : "not ok", name);
-	if (!good)
-		send_tap("# the last error: %s", strerror(error));
-	failed |= !good;
+	failed |= !tap_test(good, name);
 }
 
 static bool haltpoll_drives(void)
