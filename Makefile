@@ -42,6 +42,8 @@ clean: ## removes what was built; the results of benchmarks stay
 #|   ACCEL=auto       kvm or tcg: kvm fails where it does not work, auto falls back to tcg
 #|   VCPUS=N          processors of the guest (default: this machine's less one, at most 4)
 #|   LATENCY_NS=N     how long the measured device takes for a request (default: 50000)
+#|   IOTHREAD_POLL_NS=N  how long the device's thread polls before it sleeps; QEMU's own default is 32768
+#|                    (default: 4 times LATENCY_NS and that, so that it never sleeps within a request)
 #|   ROUNDS=N         rounds of the benchmark (default: 5)
 #|   RUNTIME=N        seconds a sample takes (default: 2)
 #|   GUEST_HALT_POLL_NS=N  how long haltpoll polls at most (default: 200000)

@@ -116,9 +116,6 @@ qemu_command() {
 	[[ $ACCEL_USED == kvm ]] || cpu=${TCG_CPU:-max} accel='tcg,thread=multi'
 	DEVICE="virtio-blk-pci,drive=disk,iothread=disk-thread,num-queues=$((2 * VCPUS))${DEVICE_OPTS:+,$DEVICE_OPTS}"
 	DISK=$(disk)
-	# Fast storage is polled for. A thread that sleeps and is woken for each request adds, on a virtual host, as much
-	# again to the latency that was asked for.
-	IOTHREAD_POLL_NS=$((4 * LATENCY_NS + 32768))
 	serial="file,id=console,path=$WORK/log"
 	[[ $RUN != shell ]] || serial="stdio,id=console,signal=off,logfile=$WORK/log"
 	KERNEL_LINE=$(kernel_line)
