@@ -9,11 +9,16 @@
 #   --info FILE         writes what ran, as JSON: accelerator, QEMU, command lines, CPUs
 #   --vcpus N           CPUs online in the guest (default: VCPUS)
 #   --append WORDS      more for the kernel command line; ps.KEY=VALUE words are for the guest's program
-#   --device-opts LIST  more virtio-blk-pci properties (default: DEVICE_OPTS)
+#   --device-opts LIST  more properties of the guest's disk (default: DEVICE_OPTS)
+#   --transport NAME    how the disk is attached: pci (the default) or mmio
+#   --qemu ARGUMENT     one more argument for QEMU; may be given again and again
 #   --image FILE        a disk image for the guest's disk, by its name's end qcow2 or raw (default: null-co, a disk that
 #                       keeps nothing and answers after LATENCY_NS)
 #   --timeout SECONDS   when to give up (default 600)
 #   --label TEXT        what the progress lines call it
+#
+# A record {"type":"qmp","request":{"execute":...,"arguments":...}} of the guest's is passed to QEMU, so that its program can
+# have devices come and go.
 #
 # Status 0: the guest's program ended well and the kernel's log has no complaint in it.
 #
@@ -25,7 +30,7 @@ source "$ROOT/tools/qmp.sh"
 
 COMPLAINTS='Oops|BUG:|WARNING:|INFO: task .* blocked|rcu: INFO|Internal error:|Kernel panic|Unable to handle kernel|soft lockup|DEADLOCK'
 
-KERNEL='' INITRD='' RUN='' RESULTS='' LOG='' INFO='' APPEND='' IMAGE='' TIMEOUT=600 LABEL='guest'
+KERNEL='' INITRD='' RUN='' RESULTS='' LOG='' INFO='' APPEND='' IMAGE='' TIMEOUT=600 LABEL='guest' TRANSPORT=pci QEMU_MORE=()
 
 parse() {
 	while (($# > 1)); do
@@ -39,6 +44,8 @@ parse() {
 		--vcpus) VCPUS=$2 ;;
 		--append) APPEND=$2 ;;
 		--device-opts) DEVICE_OPTS=$2 ;;
+		--transport) TRANSPORT=$2 ;;
+		--qemu) QEMU_MORE+=("$2") ;;
 		--image) IMAGE=$2 ;;
 		--timeout) TIMEOUT=$2 ;;
 		--label) LABEL=$2 ;;
@@ -47,6 +54,7 @@ parse() {
 		shift 2
 	done
 	(($# == 0)) || die "tools/vm.sh: $1 lacks its value"
+	want_one_of TRANSPORT pci mmio
 	[[ $KERNEL && $INITRD && $RUN && $RESULTS && $LOG ]] ||
 		die "tools/vm.sh needs --kernel, --initrd, --run, --results and --log"
 }
@@ -114,7 +122,12 @@ kernel_line() {
 qemu_command() {
 	local cpu=host accel=kvm serial
 	[[ $ACCEL_USED == kvm ]] || cpu=${TCG_CPU:-max} accel='tcg,thread=multi'
-	DEVICE="virtio-blk-pci,drive=disk,iothread=disk-thread,num-queues=$((2 * VCPUS))${DEVICE_OPTS:+,$DEVICE_OPTS}"
+	# An iothread needs a transport with ioeventfd, which virtio-mmio has with KVM only.
+	case $TRANSPORT in
+	pci) DEVICE="virtio-blk-pci,iothread=disk-thread" ;;
+	mmio) DEVICE="virtio-blk-device" ;;
+	esac
+	DEVICE+=",drive=disk,num-queues=$((2 * VCPUS))${DEVICE_OPTS:+,$DEVICE_OPTS}"
 	DISK=$(disk)
 	serial="file,id=console,path=$WORK/log"
 	[[ $RUN != shell ]] || serial="stdio,id=console,signal=off,logfile=$WORK/log"
@@ -127,7 +140,8 @@ qemu_command() {
 		-chardev "socket,id=qmp,path=$WORK/qmp,server=on,wait=off" -mon chardev=qmp,mode=control
 		-device virtio-serial-pci -chardev "file,id=results,path=$WORK/results"
 		-device virtserialport,chardev=results,name=results
-		-object "iothread,id=disk-thread,poll-max-ns=$IOTHREAD_POLL_NS" -blockdev "$DISK" -device "$DEVICE")
+		-object "iothread,id=disk-thread,poll-max-ns=$IOTHREAD_POLL_NS" -blockdev "$DISK" -device "$DEVICE"
+		"${QEMU_MORE[@]}")
 }
 
 # --- threads on host cores --------------------------------------------------------------------------------------------
@@ -189,6 +203,15 @@ show_progress() {
 		grep --line-buffered '"type":"progress"' |
 		jq --unbuffered -r '"\(.done) \(.total) \(.text)"' |
 		while read -r at total text; do progress "$at" "$total" "$text"; done
+}
+
+# serve_qmp: passes on what the guest asks of QEMU.
+serve_qmp() {
+	local request
+	tail -n +1 -s 0.1 -f --pid="$GUEST" "$WORK/results" 2>/dev/null |
+		grep --line-buffered '"type":"qmp"' |
+		jq --unbuffered -c .request |
+		while read -r request; do qmp "$WORK/qmp" "$request" >/dev/null || say "$LABEL: QEMU did not do $request"; done
 }
 
 write_info() {
@@ -259,6 +282,7 @@ start_guest
 pin
 write_info
 qmp "$WORK/qmp" cont >/dev/null || no_start
+serve_qmp 9>&- &
 [[ $RUN == shell ]] || show_progress || true # a guest that reports none is as good
 status=0
 wait "$GUEST" || status=$?
