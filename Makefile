@@ -2,11 +2,11 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help bench test model kernel shell clean
+.PHONY: help bench test test-full model kernel shell clean
 
 help: ## this list
 	@echo "targets:"
-	@sed -n 's/^\([a-z]*\): ## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\): ## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
 	@sed -n 's/^#| \{0,1\}//p' Makefile
 
 bench: ## boots the patched guest and measures what poll_source gains
@@ -16,6 +16,10 @@ bench: ## boots the patched guest and measures what poll_source gains
 test: ## runs every test; T=NAME runs one
 	@tools/packages.sh kernel rootfs vm report test
 	@tests/run.sh $(T)
+
+test-full: ## runs also the tests that take long
+	@tools/packages.sh kernel rootfs vm report test
+	@tests/run.sh --full $(T)
 
 model: ## checks the model of event suppression in every order of events
 	@tools/packages.sh test

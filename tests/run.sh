@@ -1,10 +1,11 @@
 #!/bin/bash
 # Runs the tests: those on the host, then those that boot a guest. Ends with the line "N passed, N failed".
 #
-# usage: tests/run.sh [NAME]     NAME: one test, e.g. style or host/style
+# usage: tests/run.sh [--full] [NAME]     NAME: one test, e.g. style or host/style
 #
 # A test is an executable file of tests/host or tests/vm that prints TAP. It may state its time limit in a comment
-# "# limit: SECONDS"; what it prints is kept in $OUT/test/NAME.tap.
+# "# limit: SECONDS"; what it prints is kept in $OUT/test/NAME.tap. One with a comment "# full: REASON" runs with --full, or
+# by its name, only.
 set -euo pipefail
 source "$(dirname "$0")/../tools/lib.sh"
 
@@ -19,6 +20,9 @@ tests() {
 		echo "$path"
 	done
 }
+
+# full_only PATH: why the test runs with --full only; nothing where it always runs.
+full_only() { sed -n 's/^# full: //p' "$1"; }
 
 # show LINE: on stdout, on a line of its own.
 show() {
@@ -67,8 +71,22 @@ run_test() {
 	show "# $name: $(clock $((SECONDS - began)))"
 }
 
+full=no
+if [[ ${1:-} == --full ]]; then
+	full=yes
+	shift
+fi
 mapfile -t chosen < <(tests "${1:-}")
 ((${#chosen[@]} > 0)) || die "there is no test '${1:-}'" "the tests: $(tests "" | sed 's|.*/tests/||; s|\.sh$||' | paste -sd ' ')"
+left_out=()
+if [[ $full == no && ! ${1:-} ]]; then
+	for index in "${!chosen[@]}"; do
+		reason=$(full_only "${chosen[index]}")
+		[[ $reason ]] || continue
+		left_out+=("$(basename "${chosen[index]}" .sh): $reason")
+		unset "chosen[index]"
+	done
+fi
 lock_out
 mkdir -p "$OUT/test"
 pipe=$OUT/test/.pipe child=""
@@ -83,6 +101,7 @@ for path in "${chosen[@]}"; do
 	before=${#failures[@]}
 	run_test "$path"
 done
+for line in "${left_out[@]}"; do show "# left to make test-full: $line"; done
 for line in "${skips[@]}"; do show "# skipped: $line"; done
 for line in "${failures[@]}"; do show "# failed: $line"; done
 show "# all in $(clock $((SECONDS - began)))"

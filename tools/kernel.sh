@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds the kernel of one flavour, or brings it up to date; prints the path of its image.
 #
-# usage: tools/kernel.sh bench|test|modules
+# usage: tools/kernel.sh bench|test|kcsan|modules
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 source "$ROOT/tools/series.sh"
@@ -17,8 +17,9 @@ targets=("${KERNEL_IMAGE##*/}")
 case $flavour in
 bench) fragments=(common.config "$ARCH.config") ;;
 test) fragments=(common.config test.config "$ARCH.config") ;;
+kcsan) fragments=(common.config test.config kcsan.config "$ARCH.config") ;;
 modules) fragments=(common.config modules.config "$ARCH.config") targets+=(modules) ;;
-*) die "there is no kernel flavour '$flavour'" "usage: tools/kernel.sh bench|test|modules" ;;
+*) die "there is no kernel flavour '$flavour'" "usage: tools/kernel.sh bench|test|kcsan|modules" ;;
 esac
 
 lock_out

@@ -133,7 +133,7 @@ qemu_command() {
 	[[ $RUN != shell ]] || serial="stdio,id=console,signal=off,logfile=$WORK/log"
 	KERNEL_LINE=$(kernel_line)
 	# shellcheck disable=SC2054 # the commas are QEMU's
-	COMMAND=(taskset -c "${CORES[-1]}" "$QEMU" -M "$MACHINE" -accel "$accel" -cpu "$cpu" -smp $((2 * VCPUS)) -m 1G
+	COMMAND=("$QEMU" -M "$MACHINE" -accel "$accel" -cpu "$cpu" -smp $((2 * VCPUS)) -m 1G
 		-nodefaults -no-user-config -display none -no-reboot -S
 		-kernel "$KERNEL" -initrd "$INITRD" -append "$KERNEL_LINE"
 		-chardev "$serial" -serial chardev:console
@@ -142,6 +142,7 @@ qemu_command() {
 		-device virtserialport,chardev=results,name=results
 		-object "iothread,id=disk-thread,poll-max-ns=$IOTHREAD_POLL_NS" -blockdev "$DISK" -device "$DEVICE"
 		"${QEMU_MORE[@]}")
+	! has_own_cores || COMMAND=(taskset -c "${CORES[-1]}" "${COMMAND[@]}")
 }
 
 # --- threads on host cores --------------------------------------------------------------------------------------------
@@ -152,18 +153,25 @@ host_cores() {
 	for range in $(taskset -cp $$ | sed 's/.*: //; s/,/ /g'); do seq "${range%-*}" "${range#*-}"; done
 }
 
+# has_own_cores: there are enough for each vCPU that goes online to have one of its own, with one left for the disk.
+has_own_cores() { ((VCPUS < ${#CORES[@]})); }
+
 # pin: each vCPU that goes online on a core of its own. The disk's iothread, and what else QEMU has, were started on the last
-# core and stay there. Two neighbours share a queue and one of them goes online, so they share a core.
+# core and stay there. Two neighbours share a queue and one of them goes online, so they share a core. Where cores are
+# short the host's scheduler does better: vCPUs that share a core take turns of milliseconds.
 pin() {
-	local cpus index thread vcpu_cores=$((${#CORES[@]} > 1 ? ${#CORES[@]} - 1 : 1))
-	cpus=$(qmp "$WORK/qmp" query-cpus-fast) || no_start
-	while read -r index thread; do
-		pin_thread "$thread" "${CORES[$((index / 2 % vcpu_cores))]}" || say "note: vCPU $index could not be pinned"
-	done < <(jq -r '.return[] | "\(."cpu-index") \(."thread-id")"' <<<"$cpus")
-	((VCPUS <= vcpu_cores && ${#CORES[@]} > 1)) ||
+	local cpus index thread own=false
+	if has_own_cores; then
+		own=true
+		cpus=$(qmp "$WORK/qmp" query-cpus-fast) || no_start
+		while read -r index thread; do
+			pin_thread "$thread" "${CORES[$((index / 2 % (${#CORES[@]} - 1)))]}" ||
+				say "note: vCPU $index could not be pinned"
+		done < <(jq -r '.return[] | "\(."cpu-index") \(."thread-id")"' <<<"$cpus")
+	else
 		say "note: $VCPUS vCPUs and the disk share the host's cores (${#CORES[@]}); figures suffer"
-	PINNED=$(jq -nc --argjson cores "${#CORES[@]}" --argjson own "$((VCPUS < ${#CORES[@]}))" \
-		'{cores: $cores, each_thread_its_own: ($own == 1)}')
+	fi
+	PINNED=$(jq -nc --argjson cores "${#CORES[@]}" --argjson own "$own" '{cores: $cores, each_thread_its_own: $own}')
 }
 
 pin_thread() { taskset -cp "$2" "$1" >/dev/null 2>&1; }

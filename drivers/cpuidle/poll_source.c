@@ -45,6 +45,7 @@
  * @rest: sources that are not being polled
  * @active: sources between start and stop
  * @polling: the CPU is in a polling window
+ * @work_ns: time that handlers have taken in this window, in ns
  *
  * Owned by the CPU with interrupts off, or by the holder of cpu_hotplug_lock
  * while the CPU is offline.
@@ -53,6 +54,7 @@ struct poll_source_cpu {
 	struct list_head rest;
 	struct list_head active;
 	bool polling;
+	u64 work_ns;
 };
 
 static DEFINE_PER_CPU(struct poll_source_cpu, poll_source_cpus);
@@ -98,12 +100,19 @@ static void poll_source_start(struct poll_source_cpu *pc,
  * run at the end, with interrupts on: @src may be gone on return, and the lists
  * may have changed.
  */
-static void poll_source_run(struct poll_source *src)
+static void poll_source_run(struct poll_source_cpu *pc,
+			    struct poll_source *src)
 {
+	u64 before = pc->work_ns;
+	u64 start = local_clock();
+
 	irq_enter();
 	lockdep_hardirq_threaded();
 	src->ops->poll(src);
 	irq_exit();
+
+	/* A removal that came in between may have run a handler in this one */
+	pc->work_ns = before + local_clock() - start;
 }
 
 static void poll_source_stop(struct poll_source_cpu *pc,
@@ -118,7 +127,7 @@ static void poll_source_stop(struct poll_source_cpu *pc,
 	trace_poll_source_stop(src, raced);
 	if (raced) {
 		src->raced++;
-		poll_source_run(src);
+		poll_source_run(pc, src);
 	}
 }
 
@@ -135,7 +144,7 @@ static void poll_source_round(struct poll_source_cpu *pc)
 		list_move_tail(&src->node, &pc->active);
 		src->hits++;
 		trace_poll_source_hit(src);
-		poll_source_run(src);
+		poll_source_run(pc, src);
 		return;
 	}
 }
@@ -169,6 +178,7 @@ static bool poll_source_window(struct cpuidle_driver *drv,
 	struct poll_source *src, *next;
 
 	pc->polling = true;
+	pc->work_ns = 0;
 	list_for_each_entry_safe(src, next, &pc->rest, node)
 		poll_source_start(pc, src);
 
@@ -191,6 +201,7 @@ static bool poll_source_window(struct cpuidle_driver *drv,
 						      struct poll_source,
 						      node));
 	pc->polling = false;
+	dev->poll_work_ns = pc->work_ns;
 
 	current_clr_polling();
 

@@ -5,11 +5,9 @@
 #ifndef __CPUIDLE_POLL_SOURCE_H
 #define __CPUIDLE_POLL_SOURCE_H
 
+#include <linux/cpuidle.h>
 #include <linux/jump_label.h>
 #include <linux/types.h>
-
-struct cpuidle_device;
-struct cpuidle_driver;
 
 #ifdef CONFIG_POLL_SOURCE
 DECLARE_STATIC_KEY_FALSE(poll_source_key);
@@ -37,12 +35,35 @@ static __always_inline bool poll_source_idle(struct cpuidle_driver *drv,
 
 	return __poll_source_idle(drv, dev, time_start);
 }
+
+/**
+ * poll_source_work_ns - how much of an idle state was work
+ * @dev: cpuidle device of this CPU, which has just left an idle state
+ *
+ * What handlers of poll sources did is interrupt time, and no part of the
+ * state's residency.
+ *
+ * Return: that time in ns; 0 when asked again.
+ */
+static __always_inline u64 poll_source_work_ns(struct cpuidle_device *dev)
+{
+	u64 ns = dev->poll_work_ns;
+
+	dev->poll_work_ns = 0;
+
+	return ns;
+}
 #else
 static __always_inline bool poll_source_idle(struct cpuidle_driver *drv,
 					     struct cpuidle_device *dev,
 					     u64 time_start)
 {
 	return false;
+}
+
+static __always_inline u64 poll_source_work_ns(struct cpuidle_device *dev)
+{
+	return 0;
 }
 #endif
 

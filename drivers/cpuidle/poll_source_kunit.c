@@ -15,23 +15,33 @@
 #include <kunit/resource.h>
 #include <kunit/test.h>
 #include <linux/completion.h>
+#include <linux/cpu.h>
 #include <linux/cpuidle.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
 #include <linux/irqflags.h>
 #include <linux/jiffies.h>
+#include <linux/kernel_stat.h>
 #include <linux/kthread.h>
 #include <linux/poll_source.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/clock.h>
 #include <linux/smp.h>
+#include <linux/sort.h>
+#include <linux/tick.h>
 
-/* Well below the default limit of the haltpoll governor, 200 us */
-#define EVENT_NS	(50 * NSEC_PER_USEC)
 #define EVENTS		200
 #define TIMEOUT		(10 * HZ)
+
+/*
+ * When an event comes, after it was asked for: early enough for the default
+ * limit of the haltpoll governor, 200 us, and late enough for the CPU to be idle
+ * by then, which takes a kernel with many checks far longer than another.
+ */
+static u64 event_ns;
 
 struct fake {
 	struct poll_source src;
@@ -52,6 +62,18 @@ struct fake {
 	unsigned int polls;
 	unsigned int interrupts;
 	unsigned int faults;	/* calls against the contract */
+
+	u64 burn_ns;		/* how long the handler takes */
+	u64 burnt_ns;
+	struct after_wake *after;
+};
+
+/* What ran on a CPU while it had a task to run, in one window */
+struct after_wake {
+	unsigned int checks;
+	unsigned int polls;
+	unsigned int max_checks;
+	unsigned int max_polls;
 };
 
 static struct fake *to_fake(struct poll_source *src)
@@ -86,7 +108,15 @@ static bool fake_start(struct poll_source *src)
 
 	fake->starts++;
 	WRITE_ONCE(fake->suppressed, true);
+	if (fake->after)
+		fake->after->checks = fake->after->polls = 0;
 	return true;
+}
+
+static void fake_count_after_wake(unsigned int *count, unsigned int *most)
+{
+	if (need_resched())
+		*most = max(*most, ++*count);
 }
 
 static bool fake_check(struct poll_source *src)
@@ -95,8 +125,20 @@ static bool fake_check(struct poll_source *src)
 
 	fake_context(fake);
 	fake_expect(fake, fake->suppressed);
+	if (fake->after)
+		fake_count_after_wake(&fake->after->checks,
+				      &fake->after->max_checks);
 
 	return fake->greedy || READ_ONCE(fake->pending);
+}
+
+static void fake_burn(struct fake *fake)
+{
+	u64 start = local_clock();
+
+	while (local_clock() - start < fake->burn_ns)
+		cpu_relax();
+	fake->burnt_ns += local_clock() - start;
 }
 
 static void fake_poll(struct poll_source *src)
@@ -105,6 +147,11 @@ static void fake_poll(struct poll_source *src)
 
 	fake_context(fake);
 	fake_expect(fake, in_hardirq());
+	if (fake->after)
+		fake_count_after_wake(&fake->after->polls,
+				      &fake->after->max_polls);
+	if (fake->burn_ns)
+		fake_burn(fake);
 
 	fake->polls++;
 	if (fake->pending) {
@@ -204,7 +251,7 @@ static int fake_register(struct fake *fake)
 static bool fake_round(struct fake *fake)
 {
 	reinit_completion(&fake->done);
-	hrtimer_start(&fake->timer, EVENT_NS, HRTIMER_MODE_REL_PINNED_HARD);
+	hrtimer_start(&fake->timer, event_ns, HRTIMER_MODE_REL_PINNED_HARD);
 	return wait_for_completion_timeout(&fake->done, TIMEOUT);
 }
 
@@ -403,6 +450,170 @@ static void poll_source_test_probe(struct kunit *test)
 	KUNIT_EXPECT_GT(test, fake->src.hits, 0);
 }
 
+static u64 stat_idle(void)
+{
+	return get_cpu_idle_time_us(raw_smp_processor_id(), NULL) * NSEC_PER_USEC;
+}
+
+static u64 stat_irq(void)
+{
+	return kcpustat_cpu(raw_smp_processor_id()).cpustat[CPUTIME_IRQ];
+}
+
+/*
+ * A handler's time is an interrupt's: neither /proc/stat nor the residency of
+ * the polling state take it for idle time. The handler takes far longer than the
+ * CPU is idle for, so that it would show.
+ */
+static void poll_source_test_accounting(struct kunit *test)
+{
+	struct cpuidle_device *dev = per_cpu(cpuidle_devices,
+					     raw_smp_processor_id());
+	struct fake *fake = fake_alloc(test, raw_smp_processor_id());
+	unsigned int i, in_stat = 0, in_residency = 0;
+	u64 irq = stat_irq();
+
+	fake->burn_ns = 10 * event_ns;
+
+	KUNIT_ASSERT_EQ(test, fake_register(fake), 0);
+	for (i = 0; i < EVENTS / 4; i++) {
+		unsigned int polls = fake->polls;
+		u64 idle = stat_idle();
+
+		KUNIT_ASSERT_TRUE(test, fake_round(fake));
+		if (fake->polls == polls)
+			continue;
+		in_stat += stat_idle() - idle >= fake->burn_ns;
+		in_residency += dev->last_residency_ns >= fake->burn_ns;
+	}
+	irq = stat_irq() - irq;
+	KUNIT_EXPECT_EQ(test, fake_unregister(fake), 0);
+
+	kunit_info(test, "%u handlers took %llu us in all; %llu us of interrupts; taken for idle: %u in /proc/stat, %u in the residency",
+		   fake->polls, fake->burnt_ns / NSEC_PER_USEC,
+		   irq / NSEC_PER_USEC, in_stat, in_residency);
+	if (fake->polls < EVENTS / 16)
+		kunit_skip(test, "only %u handlers ran", fake->polls);
+	/* A CPU that is slow to wake may be idle for as long as that at times */
+	KUNIT_EXPECT_LT(test, in_stat, fake->polls / 2);
+	KUNIT_EXPECT_LT(test, in_residency, fake->polls / 2);
+	if (IS_ENABLED(CONFIG_IRQ_TIME_ACCOUNTING))
+		KUNIT_EXPECT_GE(test, irq, fake->burnt_ns);
+}
+
+/* A thread that is woken again and again, from another CPU */
+struct sleeper {
+	struct task_struct *task;
+	struct completion wake;
+	struct completion woken;
+	u64 woken_at;
+};
+
+static int sleeper_thread(void *data)
+{
+	struct sleeper *sleeper = data;
+
+	while (!kthread_should_stop()) {
+		if (!wait_for_completion_timeout(&sleeper->wake, HZ))
+			continue;
+		sleeper->woken_at = ktime_get_ns();
+		complete(&sleeper->woken);
+	}
+
+	return 0;
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	u64 left = *(const u64 *)a;
+	u64 right = *(const u64 *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* How long a wake-up takes: the median, in ns; 0 if one got lost */
+static u64 sleeper_delay(struct kunit *test, struct sleeper *sleeper)
+{
+	u64 *delays = kunit_kcalloc(test, EVENTS, sizeof(*delays), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, delays);
+	for (i = 0; i < EVENTS; i++) {
+		u64 start;
+
+		usleep_range(100, 200);
+		start = ktime_get_ns();
+		complete(&sleeper->wake);
+		if (!wait_for_completion_timeout(&sleeper->woken, TIMEOUT))
+			return 0;
+		delays[i] = sleeper->woken_at - start;
+	}
+	sort(delays, EVENTS, sizeof(*delays), compare_u64, NULL);
+
+	return delays[EVENTS / 2];
+}
+
+static void sleeper_init(struct kunit *test, struct sleeper *sleeper, int cpu)
+{
+	init_completion(&sleeper->wake);
+	init_completion(&sleeper->woken);
+	sleeper->task = kthread_create_on_cpu(sleeper_thread, sleeper, cpu,
+					      "sleeper/%u");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(sleeper->task));
+	wake_up_process(sleeper->task);
+}
+
+#define MANY	64
+
+/*
+ * A wake-up waits for one round of checks and one handler at most, however many
+ * sources there are and however many of them have work
+ */
+static void poll_source_test_many(struct kunit *test)
+{
+	int this = raw_smp_processor_id();
+	int other = cpumask_any_but(cpu_online_mask, this);
+	struct after_wake after = {};
+	struct sleeper sleeper;
+	struct fake *fakes[MANY];
+	u64 none, quiet, greedy;
+	unsigned int i;
+
+	if (other >= nr_cpu_ids)
+		kunit_skip(test, "needs two CPUs online");
+
+	sleeper_init(test, &sleeper, other);
+	none = sleeper_delay(test, &sleeper);
+	for (i = 0; i < MANY; i++) {
+		fakes[i] = fake_alloc(test, other);
+		fakes[i]->after = &after;
+		KUNIT_ASSERT_EQ(test, fake_register(fakes[i]), 0);
+	}
+	quiet = sleeper_delay(test, &sleeper);
+	for (i = 0; i < MANY; i++)
+		WRITE_ONCE(fakes[i]->greedy, true);
+	greedy = sleeper_delay(test, &sleeper);
+	KUNIT_EXPECT_EQ(test, kthread_stop(sleeper.task), 0);
+
+	for (i = 0; i < MANY; i++) {
+		KUNIT_EXPECT_EQ(test, fake_unregister(fakes[i]), 0);
+		KUNIT_EXPECT_EQ(test, fakes[i]->faults, 0);
+		KUNIT_EXPECT_EQ(test, fakes[i]->starts, fakes[i]->stops);
+	}
+
+	kunit_info(test, "wake-ups take %llu ns without a source, %llu ns with %d, %llu ns with %d that always have work (medians)",
+		   none, quiet, MANY, greedy, MANY);
+	KUNIT_EXPECT_GT(test, none, 0);
+	KUNIT_EXPECT_GT(test, quiet, 0);
+	KUNIT_EXPECT_GT(test, greedy, 0);
+	KUNIT_EXPECT_LE(test, after.max_checks, MANY);
+	KUNIT_EXPECT_LE(test, after.max_polls, 1);
+	if (fakes[0]->src.windows < EVENTS / 4)
+		kunit_skip(test, "only %lu windows: the CPU hardly polls",
+			   fakes[0]->src.windows);
+	KUNIT_EXPECT_GT(test, after.max_checks, 0);
+}
+
 /* Keeps a CPU in the idle loop, in and out of windows */
 static int busy_thread(void *data)
 {
@@ -473,6 +684,54 @@ static void poll_source_test_any_time(struct kunit *test)
 	KUNIT_EXPECT_GT(test, fake->starts, 0);
 }
 
+/*
+ * A CPU that is offline polls nothing, its sources may change meanwhile, and it
+ * polls them when it is back
+ */
+static void poll_source_test_offline(struct kunit *test)
+{
+	int this = raw_smp_processor_id();
+	int other = cpumask_any_but(cpu_online_mask, this);
+	struct task_struct *task;
+	struct fake *fake;
+	unsigned int i;
+
+	if (other >= nr_cpu_ids)
+		kunit_skip(test, "needs two CPUs online");
+
+	fake = fake_alloc(test, other);
+	KUNIT_ASSERT_EQ(test, fake_register(fake), 0);
+	for (i = 0; i < 4; i++) {
+		if (remove_cpu(other))
+			kunit_skip(test, "CPU %d can not go offline", other);
+		KUNIT_EXPECT_EQ(test, fake->starts, fake->stops);
+		KUNIT_EXPECT_FALSE(test, fake->suppressed);
+		if (i & 1) {
+			KUNIT_EXPECT_EQ(test, fake_unregister(fake), 0);
+			fake->src.cpu = other;
+			KUNIT_EXPECT_EQ(test, fake_register(fake), 0);
+		} else {
+			KUNIT_EXPECT_EQ(test, poll_source_move(&fake->src,
+							       POLL_SOURCE_NO_CPU), 0);
+			KUNIT_EXPECT_EQ(test, poll_source_move(&fake->src,
+							       other), 0);
+		}
+		KUNIT_ASSERT_EQ(test, add_cpu(other), 0);
+
+		task = kthread_create_on_cpu(busy_thread, fake, other, "busy/%u");
+		KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+		wake_up_process(task);
+		msleep(100);
+		KUNIT_EXPECT_EQ(test, kthread_stop(task), 0);
+	}
+	KUNIT_EXPECT_EQ(test, fake_unregister(fake), 0);
+
+	KUNIT_EXPECT_EQ(test, fake->faults, 0);
+	KUNIT_EXPECT_EQ(test, fake->starts, fake->stops);
+	if (!fake->starts)
+		kunit_skip(test, "no windows: the CPU does not poll");
+}
+
 static int poll_source_test_init(struct kunit *test)
 {
 	struct cpuidle_driver *drv = cpuidle_get_driver();
@@ -487,6 +746,22 @@ static int poll_source_test_init(struct kunit *test)
 	return set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
 }
 
+static int poll_source_test_suite_init(struct kunit_suite *suite)
+{
+	u64 start = local_clock();
+	unsigned int i;
+
+	for (i = 0; i < EVENTS; i++) {
+		ktime_t soon = NSEC_PER_USEC;
+
+		set_current_state(TASK_UNINTERRUPTIBLE);
+		schedule_hrtimeout(&soon, HRTIMER_MODE_REL);
+	}
+	event_ns = 50 * NSEC_PER_USEC + (local_clock() - start) / EVENTS;
+
+	return 0;
+}
+
 static struct kunit_case poll_source_test_cases[] = {
 	KUNIT_CASE(poll_source_test_errors),
 	KUNIT_CASE(poll_source_test_hits),
@@ -495,12 +770,16 @@ static struct kunit_case poll_source_test_cases[] = {
 	KUNIT_CASE(poll_source_test_fairness),
 	KUNIT_CASE(poll_source_test_claim),
 	KUNIT_CASE_SLOW(poll_source_test_probe),
+	KUNIT_CASE(poll_source_test_accounting),
+	KUNIT_CASE_SLOW(poll_source_test_many),
 	KUNIT_CASE_SLOW(poll_source_test_any_time),
+	KUNIT_CASE_SLOW(poll_source_test_offline),
 	{}
 };
 
 static struct kunit_suite poll_source_test_suite = {
 	.name = "poll_source",
+	.suite_init = poll_source_test_suite_init,
 	.init = poll_source_test_init,
 	.test_cases = poll_source_test_cases,
 };

@@ -56,6 +56,7 @@ struct machine {
 	unsigned int max_depth;
 	unsigned int done;	/* buffers that came back */
 	bool enables;		/* the callback disables and enables callbacks */
+	bool lazy;		/* the callback leaves the buffers in the ring */
 	bool more;		/* another interrupt comes while it runs */
 
 	/* device */
@@ -63,6 +64,7 @@ struct machine {
 	u16 used;		/* entries of the split ring used so far */
 	bool wrap;		/* of the packed ring */
 	unsigned int interrupts;
+	bool bad_id;		/* returns a buffer that does not exist */
 };
 
 static void machine_use(struct machine *m);
@@ -94,7 +96,9 @@ static void machine_callback(struct virtqueue *vq)
 	m->calls++;
 	m->max_depth = max(m->max_depth, ++m->depth);
 
-	if (m->enables) {
+	if (m->lazy) {
+		/* as one that waits for a reader, or for a worker */
+	} else if (m->enables) {
 		do {
 			virtqueue_disable_cb(vq);
 			machine_take(m);
@@ -132,6 +136,8 @@ static bool machine_use_split(struct machine *m)
 	u16 head;
 
 	head = virtio16_to_cpu(vdev, vring->avail->ring[m->next++ % RING_SIZE]);
+	if (m->bad_id)
+		head = RING_SIZE;
 	vring->used->ring[slot].id = cpu_to_virtio32(vdev, head);
 	vring->used->ring[slot].len = cpu_to_virtio32(vdev, 0);
 	/* The entry before the index */
@@ -160,6 +166,8 @@ static bool machine_use_packed(struct machine *m)
 	u16 flags;
 
 	/* The buffer's id stays where the driver put it */
+	if (m->bad_id)
+		desc[m->next].id = cpu_to_le16(RING_SIZE);
 	desc[m->next].len = cpu_to_le32(0);
 	flags = m->wrap ? BIT(VRING_PACKED_DESC_F_AVAIL) |
 			  BIT(VRING_PACKED_DESC_F_USED) : 0;
@@ -256,6 +264,39 @@ static bool machine_round(struct machine *m)
 
 	machine_poll(m);
 	return true;
+}
+
+static int machine_create_queue(struct kunit *test, struct machine *m)
+{
+	int ret;
+
+	m->next = 0;
+	m->used = 0;
+	m->wrap = true;
+	m->vq = vring_create_virtqueue(0, RING_SIZE, SMP_CACHE_BYTES, &m->vdev,
+				       true, false, false, machine_notify,
+				       machine_callback, "queue");
+	if (!m->vq)
+		return -ENOMEM;
+	__virtqueue_unbreak(m->vq);
+
+	mutex_lock(&m->vdev.poll_source_lock);
+	KUNIT_EXPECT_TRUE(test, virtqueue_share_events(m->vq));
+	synchronize_rcu();
+	ret = virtqueue_poll_register(m->vq);
+	mutex_unlock(&m->vdev.poll_source_lock);
+
+	m->src = virtqueue_poll_source(m->vq);
+	m->ops = m->src->ops;
+
+	return ret;
+}
+
+static void machine_delete_queue(struct machine *m)
+{
+	while (virtqueue_detach_unused_buf(m->vq))
+		;
+	vring_del_virtqueue(m->vq);
 }
 
 /* Is the device told to send events? Asked by having it use a buffer. */
@@ -505,6 +546,94 @@ static void vring_poll_test_one_at_a_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, m->done, 4);
 }
 
+/*
+ * A driver that leaves buffers in the ring is called for them so many times, and
+ * the queue is polled again when it has taken one
+ */
+static void vring_poll_test_in_vain(struct kunit *test)
+{
+	struct machine *m = test->priv;
+	unsigned int rounds = 0;
+
+	m->lazy = true;
+	machine_add(test, m);
+	machine_add(test, m);
+	KUNIT_ASSERT_TRUE(test, machine_start(m));
+	machine_use(m);
+	while (machine_round(m) && rounds++ < 10000)
+		;
+	KUNIT_EXPECT_GT(test, rounds, 1);
+	KUNIT_EXPECT_LT(test, rounds, 1000);
+	/* The second look is not left out */
+	KUNIT_EXPECT_TRUE(test, machine_stop(m));
+	machine_poll(m);
+	KUNIT_EXPECT_FALSE(test, machine_start(m));
+
+	machine_take(m);
+	KUNIT_EXPECT_EQ(test, m->done, 1);
+	m->lazy = false;
+	KUNIT_ASSERT_TRUE(test, machine_start(m));
+	machine_use(m);
+	KUNIT_EXPECT_TRUE(test, machine_round(m));
+	KUNIT_EXPECT_EQ(test, m->done, 2);
+	KUNIT_EXPECT_FALSE(test, machine_stop(m));
+	KUNIT_EXPECT_TRUE(test, machine_interrupts_on(test, m));
+}
+
+/* What is broken is looked at no longer, and does not keep anybody busy */
+static void vring_poll_expect_broken(struct kunit *test, struct machine *m)
+{
+	KUNIT_EXPECT_TRUE(test, machine_round(m));
+	KUNIT_EXPECT_TRUE(test, virtqueue_is_broken(m->vq));
+	KUNIT_EXPECT_EQ(test, m->calls, 1);
+	KUNIT_EXPECT_FALSE(test, machine_check(m));
+	KUNIT_EXPECT_FALSE(test, machine_stop(m));
+	KUNIT_EXPECT_FALSE(test, machine_start(m));
+	KUNIT_EXPECT_EQ(test, m->calls, 1);
+}
+
+/* The device returns a buffer that does not exist */
+static void vring_poll_test_bad_id(struct kunit *test)
+{
+	struct machine *m = test->priv;
+
+	machine_add(test, m);
+	KUNIT_ASSERT_TRUE(test, machine_start(m));
+	m->bad_id = true;
+	machine_use(m);
+	vring_poll_expect_broken(test, m);
+	KUNIT_EXPECT_EQ(test, m->done, 0);
+}
+
+/* The device returns more buffers than it was given */
+static void vring_poll_test_jump(struct kunit *test)
+{
+	struct machine *m = test->priv;
+
+	machine_add(test, m);
+	KUNIT_ASSERT_TRUE(test, machine_start(m));
+	if (virtio_has_feature(&m->vdev, VIRTIO_F_RING_PACKED))
+		machine_use(m);
+	else
+		m->used += 3 * RING_SIZE;
+	machine_use(m);
+	vring_poll_expect_broken(test, m);
+	KUNIT_EXPECT_LE(test, m->done, 1);
+}
+
+/* A queue without a callback has nothing that polling could replace */
+static void vring_poll_test_no_callback(struct kunit *test)
+{
+	struct machine *m = test->priv;
+
+	mutex_lock(&m->vdev.poll_source_lock);
+	virtqueue_poll_unregister(m->vq);
+	m->vq->callback = NULL;
+	KUNIT_EXPECT_FALSE(test, virtqueue_share_events(m->vq));
+	KUNIT_EXPECT_FALSE(test, virtqueue_is_polled(m->vq));
+	mutex_unlock(&m->vdev.poll_source_lock);
+}
+
 /* Unregistered in no window, the queue is as if nothing had been */
 static void vring_poll_test_unregister(struct kunit *test)
 {
@@ -525,6 +654,17 @@ static void vring_poll_test_unregister(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, vring_interrupt(0, m->vq), IRQ_NONE);
 }
 
+/* A queue that is deleted leaves no source behind, reset or no reset */
+static void vring_poll_test_deleted(struct kunit *test)
+{
+	struct machine *m = test->priv;
+
+	machine_delete_queue(m);
+	/* Looks through all sources */
+	KUNIT_ASSERT_EQ(test, machine_create_queue(test, m), 0);
+	KUNIT_EXPECT_TRUE(test, machine_interrupts_on(test, m));
+}
+
 static int vring_poll_test_init(struct kunit *test)
 {
 	const struct flavour *flavour = test->param_value;
@@ -536,7 +676,6 @@ static int vring_poll_test_init(struct kunit *test)
 		return -ENOMEM;
 
 	m->enables = true;
-	m->wrap = true;
 	m->vdev.features = flavour->features;
 	m->vdev.priv = m;
 	m->vdev.dev.init_name = "kunit";
@@ -544,21 +683,10 @@ static int vring_poll_test_init(struct kunit *test)
 	spin_lock_init(&m->vdev.vqs_list_lock);
 	mutex_init(&m->vdev.poll_source_lock);
 
-	m->vq = vring_create_virtqueue(0, RING_SIZE, SMP_CACHE_BYTES, &m->vdev,
-				       true, false, false, machine_notify,
-				       machine_callback, "queue");
-	if (!m->vq)
-		return -ENOMEM;
-	__virtqueue_unbreak(m->vq);
+	ret = machine_create_queue(test, m);
+	if (ret == -ENOMEM)
+		return ret;
 
-	mutex_lock(&m->vdev.poll_source_lock);
-	KUNIT_EXPECT_TRUE(test, virtqueue_share_events(m->vq));
-	synchronize_rcu();
-	ret = virtqueue_poll_register(m->vq);
-	mutex_unlock(&m->vdev.poll_source_lock);
-
-	m->src = virtqueue_poll_source(m->vq);
-	m->ops = m->src->ops;
 	test->priv = m;
 	if (ret == -EOPNOTSUPP)
 		kunit_skip(test, "interrupt handlers are threaded");
@@ -577,9 +705,7 @@ static void vring_poll_test_exit(struct kunit *test)
 	virtqueue_poll_unregister(m->vq);
 	mutex_unlock(&m->vdev.poll_source_lock);
 
-	while (virtqueue_detach_unused_buf(m->vq))
-		;
-	vring_del_virtqueue(m->vq);
+	machine_delete_queue(m);
 }
 
 #define FLAVOURED_CASE(name)	KUNIT_CASE_PARAM(name, flavour_gen_params)
@@ -597,7 +723,12 @@ static struct kunit_case vring_poll_test_cases[] = {
 	FLAVOURED_CASE(vring_poll_test_no_window),
 	FLAVOURED_CASE(vring_poll_test_late_interrupt),
 	FLAVOURED_CASE(vring_poll_test_one_at_a_time),
+	FLAVOURED_CASE(vring_poll_test_in_vain),
+	FLAVOURED_CASE(vring_poll_test_bad_id),
+	FLAVOURED_CASE(vring_poll_test_jump),
+	FLAVOURED_CASE(vring_poll_test_no_callback),
 	FLAVOURED_CASE(vring_poll_test_unregister),
+	FLAVOURED_CASE(vring_poll_test_deleted),
 	{}
 };
 

@@ -49,4 +49,13 @@ check "runner: a test that gives up without a word" said "# failed: host/quitter
 check "runner: a test that does not end" said "# failed: host/endless: ended within its 1s"
 run good
 check "runner: one test by name" ended 2 0
+rm "$work"/clone/tests/host/{bad,crash,silent,quitter,endless}.sh
+made_up long '# full: takes an hour' 'echo "ok - four"'
+run
+check "runner: a test that is left out is named with its reason" said "# left to make test-full: long: takes an hour"
+check "runner: it does not count" ended 2 0
+run --full
+check "runner: --full leaves none out" ended 3 0
+run long
+check "runner: its name is enough" ended 1 0
 tap_end

@@ -39,3 +39,29 @@ boot_test() {
 		flunk "$name: the guest ended well, nothing in the kernel's log" "$(<"$LOGS/$name.said")"
 	fi
 }
+
+# disk_test NAME SIZE OPTION...: boot_test with a raw image of SIZE behind the disk.
+disk_test() {
+	local name=$1 image=$LOGS/$1.raw
+	rm -f "$image"
+	qemu-img create -q -f raw "$image" "$2"
+	boot_test "$name" --image "$image" "${@:3}"
+	rm -f "$image"
+}
+
+# kunit_test NAME OPTION...: boots for the KUnit suites, which run as the kernel does; their results come from its log.
+# Two CPUs, for sources that come and go from another one; a high limit for polling, so that a busy host, which makes all
+# sleeps in the guest longer, does not keep the CPUs from polling at all.
+kunit_test() {
+	local name=$1 results
+	boot_test "$name" --run none --vcpus 2 --timeout 300 \
+		--append "kunit.enable=1 maxcpus=2 haltpoll.guest_halt_poll_ns=10000000" "${@:2}"
+	results=$(tr -d '\r' <"$LOGS/$name.log" | awk -v run="$name" -f "$ROOT/tests/vm/ktap.awk")
+	grep -E '^(not )?ok|^#' <<<"$results" || true
+	! grep -q '^not ok' <<<"$results" || TAP_FAILED=1
+	if grep -q "^ok - $name: suite" <<<"$results"; then
+		pass "$name: at least one suite ran"
+	else
+		flunk "$name: at least one suite ran" "no KTAP in $LOGS/$name.log"
+	fi
+}

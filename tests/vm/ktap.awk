@@ -1,4 +1,5 @@
-# KTAP in a kernel's log -> TAP, a line for each test case and for each suite. What a failed case said goes before it.
+# KTAP in a kernel's log -> TAP, a line for each test case and for each suite, with the variable "run" before its name. What a
+# failed case said goes before it.
 
 { sub(/^\[ *[0-9]+\.[0-9]+\](\[ *[TC][0-9]+\])? /, "") }
 
@@ -18,9 +19,9 @@
 	said = ""
 	if (depth == 0) {
 		suites++
-		printf "%s - kunit: suite %s\n", failed ? "not ok" : "ok", line
+		printf "%s - %s: suite %s\n", failed ? "not ok" : "ok", run, line
 	} else if (depth == 4) {
-		printf "%s - kunit: %s: %s\n", failed ? "not ok" : "ok", name[4], line
+		printf "%s - %s: %s: %s\n", failed ? "not ok" : "ok", run, name[4], line
 	}
 	next
 }
@@ -29,5 +30,5 @@
 
 END {
 	if (planned > suites)
-		printf "not ok - kunit: %d of %d suites ended\n", suites, planned
+		printf "not ok - %s: %d of %d suites ended\n", run, suites, planned
 }

@@ -7,9 +7,5 @@ set -euo pipefail
 source "$(dirname "$0")/guest.sh"
 
 use_kernel test
-image=$LOGS/toggle.raw
-rm -f "$image"
-qemu-img create -q -f raw "$image" 64M
-boot_test toggle --run toggle --image "$image" --vcpus 2 --append "ps.seconds=60" --timeout 240
-rm -f "$image"
+disk_test toggle 64M --run toggle --vcpus 2 --append "ps.seconds=60" --timeout 240
 tap_end

@@ -1,0 +1,14 @@
+#!/bin/bash
+# The KUnit suites and poll_source switched at random, on a kernel that watches for data races (KCSAN): it has none to report.
+#
+# full: a kernel build and two boots of its own, 20 minutes from nothing
+#
+# The limit leaves time to build the kernel.
+# limit: 2400
+set -euo pipefail
+source "$(dirname "$0")/guest.sh"
+
+use_kernel kcsan
+kunit_test kcsan-kunit
+disk_test kcsan-toggle 64M --run toggle --vcpus 2 --append "ps.seconds=120" --timeout 600
+tap_end
