@@ -108,8 +108,10 @@ static bool fake_start(struct poll_source *src)
 
 	fake->starts++;
 	WRITE_ONCE(fake->suppressed, true);
-	if (fake->after)
-		fake->after->checks = fake->after->polls = 0;
+	if (fake->after) {
+		fake->after->checks = 0;
+		fake->after->polls = 0;
+	}
 	return true;
 }
 
