@@ -14,6 +14,7 @@
 #   --qemu ARGUMENT     one more argument for QEMU; may be given again and again
 #   --image FILE        a disk image for the guest's disk, by its name's end qcow2 or raw (default: null-co, a disk that
 #                       keeps nothing and answers after LATENCY_NS)
+#   --reboots yes       the guest may boot again; else QEMU ends when it tries
 #   --timeout SECONDS   when to give up (default 600)
 #   --label TEXT        what the progress lines call it
 #
@@ -28,9 +29,9 @@ set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 source "$ROOT/tools/qmp.sh"
 
-COMPLAINTS='Oops|BUG:|WARNING:|INFO: task .* blocked|rcu: INFO|Internal error:|Kernel panic|Unable to handle kernel|soft lockup|DEADLOCK'
+COMPLAINTS='Oops|BUG:|WARNING:|INFO: task .* blocked|rcu: INFO|Internal error:|Kernel panic|Unable to handle kernel|soft lockup|DEADLOCK|nobody cared'
 
-KERNEL='' INITRD='' RUN='' RESULTS='' LOG='' INFO='' APPEND='' IMAGE='' TIMEOUT=600 LABEL='guest' TRANSPORT=pci QEMU_MORE=()
+KERNEL='' INITRD='' RUN='' RESULTS='' LOG='' INFO='' APPEND='' IMAGE='' TIMEOUT=600 LABEL='guest' TRANSPORT=pci REBOOTS=no QEMU_MORE=()
 
 parse() {
 	while (($# > 1)); do
@@ -47,6 +48,7 @@ parse() {
 		--transport) TRANSPORT=$2 ;;
 		--qemu) QEMU_MORE+=("$2") ;;
 		--image) IMAGE=$2 ;;
+		--reboots) REBOOTS=$2 ;;
 		--timeout) TIMEOUT=$2 ;;
 		--label) LABEL=$2 ;;
 		*) die "tools/vm.sh does not know the option $1" ;;
@@ -55,6 +57,7 @@ parse() {
 	done
 	(($# == 0)) || die "tools/vm.sh: $1 lacks its value"
 	want_one_of TRANSPORT pci mmio
+	want_one_of REBOOTS yes no
 	[[ $KERNEL && $INITRD && $RUN && $RESULTS && $LOG ]] ||
 		die "tools/vm.sh needs --kernel, --initrd, --run, --results and --log"
 }
@@ -134,7 +137,7 @@ qemu_command() {
 	KERNEL_LINE=$(kernel_line)
 	# shellcheck disable=SC2054 # the commas are QEMU's
 	COMMAND=("$QEMU" -M "$MACHINE" -accel "$accel" -cpu "$cpu" -smp $((2 * VCPUS)) -m 1G
-		-nodefaults -no-user-config -display none -no-reboot -S
+		-nodefaults -no-user-config -display none -S
 		-kernel "$KERNEL" -initrd "$INITRD" -append "$KERNEL_LINE"
 		-chardev "$serial" -serial chardev:console
 		-chardev "socket,id=qmp,path=$WORK/qmp,server=on,wait=off" -mon chardev=qmp,mode=control
@@ -142,6 +145,7 @@ qemu_command() {
 		-device virtserialport,chardev=results,name=results
 		-object "iothread,id=disk-thread,poll-max-ns=$IOTHREAD_POLL_NS" -blockdev "$DISK" -device "$DEVICE"
 		"${QEMU_MORE[@]}")
+	[[ $REBOOTS == yes ]] || COMMAND+=(-no-reboot)
 	! has_own_cores || COMMAND=(taskset -c "${CORES[-1]}" "${COMMAND[@]}")
 }
 

@@ -60,37 +60,6 @@ struct bench {
 	unsigned int done, total;
 };
 
-/* Interrupts of the disk's queues: "virtio1-req.0", not "virtio1-config". */
-static uint64_t count_irqs(const struct disk *disk)
-{
-	char *name = format_text("%s-", disk->virtio);
-	char *text = read_file("/proc/interrupts");
-	char *line, *rest = text;
-	uint64_t sum = 0;
-
-	if (!text)
-		fail("cannot read /proc/interrupts: %s", strerror(errno));
-	while ((line = strsep(&rest, "\n"))) {
-		char *found = strstr(line, name);
-		char *column = strchr(line, ':');
-
-		if (!found || !column || strstr(found, "-config"))
-			continue;
-		for (column++; ; ) {
-			char *end;
-			uint64_t count = strtoull(column, &end, 10);
-
-			if (end == column || (*end != ' ' && *end))
-				break;
-			sum += count;
-			column = end;
-		}
-	}
-	free(text);
-	free(name);
-	return sum;
-}
-
 static bool read_count(unsigned int cpu, unsigned int state, const char *what,
 		       uint64_t *count)
 {

@@ -3,17 +3,24 @@
 #define _GNU_SOURCE
 #include "guest.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+/* After so long without an answer nobody waits for one any more. */
+#define PATIENCE_NS (30ull * 1000000000)
 
 const char *param(const char *key, const char *fallback)
 {
@@ -60,6 +67,52 @@ char *format_text(const char *format, ...)
 	text = format_list(format, list);
 	va_end(list);
 	return text;
+}
+
+/* There is no udev to make /dev/virtio-ports: sysfs knows the names. */
+static int find_results(void)
+{
+	DIR *ports = opendir("/sys/class/virtio-ports");
+	struct dirent *port;
+	int fd = -1;
+
+	while (ports && fd < 0 && (port = readdir(ports))) {
+		char path[512];
+		char *name;
+
+		snprintf(path, sizeof(path), "/sys/class/virtio-ports/%s/name",
+			 port->d_name);
+		name = read_file(path);
+		if (name && !strcmp(name, "results\n")) {
+			snprintf(path, sizeof(path), "/dev/%s", port->d_name);
+			fd = open(path, O_WRONLY);
+		}
+		free(name);
+	}
+	if (ports)
+		closedir(ports);
+	return fd;
+}
+
+void open_results(void)
+{
+	struct pollfd port = { .fd = RESULTS_FD };
+	unsigned int tries;
+	int fd;
+
+	if (poll(&port, 1, 0) >= 0 && !(port.revents & (POLLHUP | POLLNVAL)))
+		return;
+	/* The host names its ports a moment after the device is there. */
+	for (tries = 0; (fd = find_results()) < 0 && tries < 250; tries++)
+		sleep_ns(20000000);
+	if (fd < 0) {
+		fprintf(stderr, "guest: no virtio-serial port named results\n");
+		fd = open("/dev/null", O_WRONLY);
+	}
+	if (fd != RESULTS_FD) {
+		dup2(fd, RESULTS_FD);
+		close(fd);
+	}
 }
 
 static void write_all(int fd, const char *text, size_t length)
@@ -273,23 +326,32 @@ void sleep_ns(uint64_t ns)
 		;
 }
 
-struct disk find_disk(void)
+struct disk find_disk_named(const char *name)
 {
-	struct disk disk = { .name = "vda", .node = "/dev/vda" };
+	char *link = format_text("/sys/block/%s/device", name);
+	struct disk disk;
 	char target[512];
 	const char *base;
 	ssize_t length;
 
-	length = readlink("/sys/block/vda/device", target, sizeof(target) - 1);
+	length = readlink(link, target, sizeof(target) - 1);
 	if (length < 0)
-		fail("no virtio-blk disk vda: %s", strerror(errno));
+		fail("no virtio-blk disk %s: %s", name, strerror(errno));
+	free(link);
 	target[length] = '\0';
 	base = strrchr(target, '/');
 	base = base ? base + 1 : target;
 	if (strlen(base) >= sizeof(disk.virtio))
-		fail("vda sits on %s, not on a virtio device", target);
+		fail("%s sits on %s, not on a virtio device", name, target);
 	strcpy(disk.virtio, base);
+	snprintf(disk.name, sizeof(disk.name), "%s", name);
+	snprintf(disk.node, sizeof(disk.node), "/dev/%s", name);
 	return disk;
+}
+
+struct disk find_disk(void)
+{
+	return find_disk_named("vda");
 }
 
 int set_poll_source(const struct disk *disk, bool on)
@@ -299,6 +361,18 @@ int set_poll_source(const struct disk *disk, bool on)
 	snprintf(path, sizeof(path), "/sys/bus/virtio/devices/%s/poll_source",
 		 disk->virtio);
 	return write_file(path, on ? "1" : "0");
+}
+
+bool poll_source_is(const struct disk *disk, bool on)
+{
+	char *path = format_text("/sys/bus/virtio/devices/%s/poll_source",
+				 disk->virtio);
+	char *text = read_file(path);
+	bool same = text && !strcmp(text, on ? "1\n" : "0\n");
+
+	free(text);
+	free(path);
+	return same;
 }
 
 uint64_t count_ios(const struct disk *disk)
@@ -315,29 +389,143 @@ uint64_t count_ios(const struct disk *disk)
 	return reads + writes;
 }
 
-/* Lines of debugfs: name cpu windows hits raced irqs. No file: no counts. */
-struct source_counts count_sources(const struct disk *disk)
+/* Lines of debugfs: name cpu windows hits raced irqs. No file: no sources. */
+unsigned int find_sources(const struct disk *disk, struct source *sources)
 {
-	struct source_counts counts = { 0 };
 	char *name = format_text("%s-", disk->virtio);
 	char *text = read_file("/sys/kernel/debug/poll_source");
 	char *line, *rest = text;
+	unsigned int found = 0;
 
-	while (text && (line = strsep(&rest, "\n"))) {
-		uint64_t windows, hits, raced, irqs;
+	while (text && found < MAX_QUEUES && (line = strsep(&rest, "\n"))) {
+		struct source source;
+		struct source_counts *counts = &source.counts;
 
 		if (strncmp(line, name, strlen(name)) ||
-		    sscanf(line, "%*s %*d %" SCNu64 " %" SCNu64 " %" SCNu64
-			   " %" SCNu64, &windows, &hits, &raced, &irqs) != 4)
+		    sscanf(line, "%31s %d %" SCNu64 " %" SCNu64 " %" SCNu64
+			   " %" SCNu64, source.name, &source.cpu,
+			   &counts->windows, &counts->hits, &counts->raced,
+			   &counts->irqs) != 6)
 			continue;
-		counts.windows += windows;
-		counts.hits += hits;
-		counts.raced += raced;
-		counts.irqs += irqs;
+		sources[found++] = source;
 	}
 	free(text);
 	free(name);
-	return counts;
+	return found;
+}
+
+struct source_counts count_sources(const struct disk *disk)
+{
+	struct source sources[MAX_QUEUES];
+	unsigned int count = find_sources(disk, sources), i;
+	struct source_counts sum = { 0 };
+
+	for (i = 0; i < count; i++) {
+		sum.windows += sources[i].counts.windows;
+		sum.hits += sources[i].counts.hits;
+		sum.raced += sources[i].counts.raced;
+		sum.irqs += sources[i].counts.irqs;
+	}
+	return sum;
+}
+
+/* " 45:   12   0  ITS-MSI 12345 Edge   virtio1-req.0, other" */
+static bool parse_irq(char *line, const char *virtio, struct queue_irq *irq)
+{
+	size_t length = strlen(virtio);
+	char *column = strchr(line, ':'), *end, *word;
+	uint64_t count;
+
+	if (!column || sscanf(line, "%u:", &irq->number) != 1)
+		return false;
+	irq->count = 0;
+	for (column++; ; column = end) {
+		count = strtoull(column, &end, 10);
+		if (end == column || (*end != ' ' && *end))
+			break;
+		irq->count += count;
+	}
+	while ((word = strsep(&column, " ,"))) {
+		if (strncmp(word, virtio, length) || strstr(word, "-config") ||
+		    (word[length] && word[length] != '-'))
+			continue;
+		snprintf(irq->name, sizeof(irq->name), "%s", word);
+		return true;
+	}
+	return false;
+}
+
+unsigned int find_irqs(const struct disk *disk, struct queue_irq *irqs)
+{
+	char *text = read_file("/proc/interrupts");
+	char *line, *rest = text;
+	unsigned int found = 0;
+
+	if (!text)
+		fail("cannot read /proc/interrupts: %s", strerror(errno));
+	while (found < MAX_QUEUES && (line = strsep(&rest, "\n")))
+		found += parse_irq(line, disk->virtio, &irqs[found]);
+	free(text);
+	return found;
+}
+
+uint64_t count_irqs(const struct disk *disk)
+{
+	struct queue_irq irqs[MAX_QUEUES];
+	unsigned int count = find_irqs(disk, irqs), i;
+	uint64_t sum = 0;
+
+	for (i = 0; i < count; i++)
+		sum += irqs[i].count;
+	return sum;
+}
+
+/* The CPU that an interrupt goes to, as the kernel has programmed it. */
+static int target_cpu(const struct queue_irq *irq)
+{
+	char *path = format_text("/proc/irq/%u/effective_affinity_list",
+				 irq->number);
+	char *text = read_file(path);
+	int cpu = text && *text >= '0' && *text <= '9' ? atoi(text) : -1;
+
+	free(text);
+	free(path);
+	return cpu;
+}
+
+static bool owner_follows(const struct source *source,
+			  const struct queue_irq *irqs, unsigned int count)
+{
+	unsigned int i;
+
+	if (source->cpu < 0)
+		return true;
+	/* One interrupt for all queues does not have a queue's name. */
+	for (i = 0; count > 1 && i < count; i++)
+		if (!strcmp(irqs[i].name, source->name))
+			break;
+	return i < count && target_cpu(&irqs[i]) == source->cpu;
+}
+
+bool owners_follow(const struct disk *disk)
+{
+	struct source sources[MAX_QUEUES];
+	struct queue_irq irqs[MAX_QUEUES];
+	uint64_t end_ns = now_ns() + PATIENCE_NS;
+	bool good;
+
+	do {
+		unsigned int count = find_sources(disk, sources);
+		unsigned int irq_count = find_irqs(disk, irqs), i;
+
+		good = count;
+		for (i = 0; i < count; i++)
+			good = good && owner_follows(&sources[i], irqs,
+						     irq_count);
+		if (!good)
+			sleep_ns(20000000);
+	} while (!good && now_ns() < end_ns);
+	return good;
 }
 
 char *online_cpus(unsigned int *count)
@@ -399,4 +587,141 @@ int wait_program(int pid)
 		if (errno != EINTR)
 			fail("waitpid: %s", strerror(errno));
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+#define BLOCK_SIZE 4096
+
+/* What a process that does I/O and the one that started it both see. */
+struct io_shared {
+	_Atomic uint64_t done;
+	_Atomic int error;
+	_Atomic bool stop;
+};
+
+static void pin_to(int cpu)
+{
+	cpu_set_t set;
+
+	if (cpu < 0)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		perror("sched_setaffinity");
+}
+
+/* One request; 0 or an errno. */
+static int transfer(int fd, void *buffer, off_t at, bool write)
+{
+	ssize_t done = write ? pwrite(fd, buffer, BLOCK_SIZE, at) :
+			       pread(fd, buffer, BLOCK_SIZE, at);
+
+	if (done < 0)
+		return errno;
+	return done == BLOCK_SIZE ? 0 : EIO;
+}
+
+/* Writes what says where and when it was written, and reads it back. */
+static int write_and_read(int fd, uint64_t *buffer, off_t at, uint64_t round)
+{
+	const size_t words = BLOCK_SIZE / sizeof(*buffer);
+	int error;
+	size_t i;
+
+	for (i = 0; i < words; i++)
+		buffer[i] = (uint64_t)at << 32 ^ round << 9 ^ i;
+	error = transfer(fd, buffer, at, true);
+	if (error)
+		return error;
+	memset(buffer, 0, BLOCK_SIZE);
+	error = transfer(fd, buffer, at, false);
+	for (i = 0; !error && i < words; i++)
+		if (buffer[i] != ((uint64_t)at << 32 ^ round << 9 ^ i))
+			error = EILSEQ;
+	return error;
+}
+
+static int do_io(const struct io_job *job, struct io_shared *shared)
+{
+	int fd = open(job->node, O_RDWR | O_DIRECT | O_CLOEXEC);
+	uint64_t *buffer = aligned_alloc(BLOCK_SIZE, BLOCK_SIZE);
+	uint64_t round;
+	int error = 0;
+
+	if (fd < 0 || !buffer)
+		return errno;
+	pin_to(job->cpu);
+	for (round = 0; !error && !shared->stop; round++) {
+		unsigned int block = job->first + round * 7919 % job->blocks;
+		off_t at = (off_t)block * BLOCK_SIZE;
+
+		error = job->verify ? write_and_read(fd, buffer, at, round) :
+				      transfer(fd, buffer, at, false);
+		if (!error)
+			shared->done += job->verify ? 2 : 1;
+	}
+	return error;
+}
+
+struct io start_io(const struct io_job *job)
+{
+	struct io io;
+
+	io.shared = mmap(NULL, sizeof(*io.shared), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (io.shared == MAP_FAILED)
+		fail("mmap: %s", strerror(errno));
+	io.pid = fork();
+	if (io.pid < 0)
+		fail("fork: %s", strerror(errno));
+	if (!io.pid) {
+		close(RESULTS_FD);
+		io.shared->error = do_io(job, io.shared);
+		_exit(0);
+	}
+	return io;
+}
+
+uint64_t io_done(const struct io *io)
+{
+	return io->shared->done;
+}
+
+bool io_goes_on(const struct io *io, uint64_t more)
+{
+	uint64_t done = io_done(io), wanted = done + more;
+	uint64_t since_ns = now_ns();
+
+	while (done < wanted && !io->shared->error) {
+		uint64_t now = io_done(io);
+
+		if (now != done)
+			since_ns = now_ns();
+		else if (now_ns() - since_ns > PATIENCE_NS)
+			return false;
+		done = now;
+		sleep_ns(5000000);
+	}
+	return done >= wanted;
+}
+
+int wait_io(struct io *io)
+{
+	uint64_t end_ns = now_ns() + PATIENCE_NS;
+	int error = ETIME;
+
+	while (!waitpid(io->pid, NULL, WNOHANG)) {
+		if (now_ns() > end_ns)
+			return error;
+		sleep_ns(5000000);
+	}
+	error = io->shared->error;
+	munmap(io->shared, sizeof(*io->shared));
+	return error;
+}
+
+int stop_io(struct io *io)
+{
+	io->shared->stop = true;
+	return wait_io(io);
 }

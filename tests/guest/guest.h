@@ -22,6 +22,11 @@
 const char *param(const char *key, const char *fallback);
 unsigned int param_number(const char *key, unsigned int fallback);
 
+/*
+ * Makes RESULTS_FD the results port. Nothing to do where it is already, and
+ * not been unplugged since.
+ */
+void open_results(void);
 /* One line to the host; the caller gives a whole JSON object. */
 void send_record(const char *format, ...) PRINTF(1, 2);
 /* One line of TAP, as a record {"type":"tap","line":...}. */
@@ -56,8 +61,11 @@ struct disk {
 };
 
 struct disk find_disk(void);
+/* Another one, vdb for example. */
+struct disk find_disk_named(const char *name);
 /* Its poll_source switch; -1 with errno set when the kernel refuses. */
 int set_poll_source(const struct disk *disk, bool on);
+bool poll_source_is(const struct disk *disk, bool on);
 
 /* Requests it has completed since boot. */
 uint64_t count_ios(const struct disk *disk);
@@ -69,8 +77,67 @@ struct source_counts {
 
 struct source_counts count_sources(const struct disk *disk);
 
+#define MAX_QUEUES 32
+
+/* A queue's poll source: a line of debugfs. */
+struct source {
+	char name[32];		/* virtio2-req.0 */
+	int cpu;		/* -1: no interrupt has been seen yet */
+	struct source_counts counts;
+};
+
+unsigned int find_sources(const struct disk *disk, struct source *sources);
+
+/* An interrupt of the disk's queues, not the one of its configuration. */
+struct queue_irq {
+	char name[32];		/* virtio2-req.0; virtio2 where it has but one */
+	unsigned int number;
+	uint64_t count;
+};
+
+unsigned int find_irqs(const struct disk *disk, struct queue_irq *irqs);
+/* How often they came, together. */
+uint64_t count_irqs(const struct disk *disk);
+
+/*
+ * The CPU that owns each poll source is the one that its interrupt goes to,
+ * for those whose interrupt has been seen. Sources follow in a second or two;
+ * waits for that. I/O has to go on meanwhile on all queues.
+ */
+bool owners_follow(const struct disk *disk);
+
 /* "0" or "0,2": what /sys/devices/system/cpu/online says, without ranges. */
 char *online_cpus(unsigned int *count);
+
+/*
+ * Synchronous, direct I/O in a process of its own, for tests that disturb it.
+ * It ends at the first error.
+ */
+struct io_job {
+	const char *node;
+	int cpu;		/* to be pinned to; -1: any */
+	unsigned int first;	/* block of 4 KiB that it begins at */
+	unsigned int blocks;	/* how many */
+	bool verify;		/* write and read back; else read only */
+};
+
+struct io {
+	int pid;
+	struct io_shared *shared;
+};
+
+struct io start_io(const struct io_job *job);
+/* Requests that were done. */
+uint64_t io_done(const struct io *io);
+/* Waits until so many more are done; false: error, or nothing for 30 s. */
+bool io_goes_on(const struct io *io, uint64_t more);
+/*
+ * Has it end, or sees it end by itself: 0, or an errno: that of the request
+ * that failed, EILSEQ where what was read is not what was written, ETIME where
+ * a request hangs.
+ */
+int stop_io(struct io *io);
+int wait_io(struct io *io);
 
 /* Starts a program with its standard output in out_path (NULL: console). */
 int start_program(char *const argv[], const char *out_path);

@@ -79,45 +79,6 @@ static void load_modules(void)
 	}
 }
 
-/* There is no udev to make /dev/virtio-ports: sysfs knows the names. */
-static int open_results(void)
-{
-	DIR *ports = opendir("/sys/class/virtio-ports");
-	struct dirent *port;
-	int fd = -1;
-
-	while (ports && fd < 0 && (port = readdir(ports))) {
-		char path[512];
-		char *name;
-
-		snprintf(path, sizeof(path), "/sys/class/virtio-ports/%s/name",
-			 port->d_name);
-		name = read_file(path);
-		if (name && !strcmp(name, "results\n")) {
-			snprintf(path, sizeof(path), "/dev/%s", port->d_name);
-			fd = open(path, O_WRONLY);
-		}
-		free(name);
-	}
-	if (ports)
-		closedir(ports);
-	return fd;
-}
-
-static void give_results_fd(void)
-{
-	int fd = open_results();
-
-	if (fd < 0) {
-		fprintf(stderr, "init: no virtio-serial port named results\n");
-		fd = open("/dev/null", O_WRONLY);
-	}
-	if (fd != RESULTS_FD) {
-		dup2(fd, RESULTS_FD);
-		close(fd);
-	}
-}
-
 static bool cpu_is_online(const char *cpu)
 {
 	unsigned int count;
@@ -256,8 +217,9 @@ int main(void)
 	mount_all();
 	export_params();
 	load_modules();
-	give_results_fd();
+	open_results();
 	status = run_in_child();
+	open_results();
 	send_record("{\"type\":\"end\",\"status\":%d}", status);
 	sync();
 	/* The port is drained by the host; close() waits for it. */
