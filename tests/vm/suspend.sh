@@ -1,0 +1,23 @@
+#!/bin/bash
+# Suspend to idle, several times, while a polled disk does I/O: all rings come back, polled, and no request is lost.
+#
+# The limit leaves time to build the kernel.
+# limit: 1200
+set -euo pipefail
+source "$(dirname "$0")/guest.sh"
+
+# suspend NAME OPTION...
+suspend() {
+	local name=$1 image=$LOGS/suspend.raw
+	shift
+	rm -f "$image"
+	qemu-img create -q -f raw "$image" 64M
+	boot_test "suspend-$name" --run suspend --image "$image" --vcpus 2 --timeout 240 \
+		--append "haltpoll.guest_halt_poll_ns=2000000" "$@"
+	rm -f "$image"
+}
+
+use_kernel test
+suspend split
+suspend packed --device-opts packed=on
+tap_end
