@@ -13,6 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DRIVER "/sys/bus/virtio/drivers/virtio_blk/"
+
+#define EIGHT(word) word word word word word word word word
+#define LONG_WORD EIGHT(EIGHT(EIGHT("abcdefg")))
+
 static bool failed;
 static char *attribute;
 
@@ -55,6 +60,30 @@ static bool io_works(const struct disk *disk)
 	return !wait_program(start_program(argv, NULL));
 }
 
+/* The driver goes while its disk is polled, and comes again. */
+static void test_without_driver(const struct disk *disk, bool never)
+{
+	struct io_job job = { .node = disk->node, .cpu = -1, .blocks = 1024 };
+	struct io io = start_io(&job);
+	int error;
+
+	test(io_goes_on(&io, 100) && !write_file(DRIVER "unbind", disk->virtio),
+	     "the driver can go while I/O runs");
+	error = wait_io(&io);
+	test(error && error != ETIME, "that I/O ends with an error");
+	test(reads("0\n"), "without a driver: reads 0");
+	test(refused("1", ENODEV, "0\n"), "without a driver: 1 is refused");
+	test(refused("maybe", EINVAL, "0\n"),
+	     "without a driver: a word is refused");
+	test(accepted("0", "0\n"), "without a driver: 0 is accepted");
+	test(!write_file(DRIVER "bind", disk->virtio),
+	     "the driver can come again");
+	test(reads("0\n"), "what was written without it holds");
+	if (!never)
+		test(accepted("1", "1\n"), "1 is accepted");
+	test(io_works(disk), "I/O works");
+}
+
 int main(void)
 {
 	const char *expect = param("expect", "off");
@@ -70,6 +99,9 @@ int main(void)
 	test(refused("2", EINVAL, start), "2 is refused");
 	test(refused("maybe", EINVAL, start), "a word is refused");
 	test(refused("-1", EINVAL, start), "-1 is refused");
+	test(refused("\n", EINVAL, start), "an empty line is refused");
+	test(refused("256", EINVAL, start), "256 is refused");
+	test(refused(LONG_WORD, EINVAL, start), "a long word is refused");
 	if (never) {
 		test(refused("1", EOPNOTSUPP, "0\n"), "1 is refused");
 		test(accepted("0", "0\n"), "0 is accepted");
@@ -81,5 +113,6 @@ int main(void)
 		test(accepted("y", "1\n"), "y is accepted");
 	}
 	test(io_works(&disk), "I/O works");
+	test_without_driver(&disk, never);
 	return failed;
 }

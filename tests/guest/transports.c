@@ -56,7 +56,7 @@ static struct cost measure(const struct disk *disk, int cpu, const char *what)
 	return cost;
 }
 
-/* The CPU that polls: owner of the source that I/O from @cpu goes to. */
+/* The CPU that polls; where each queue has its interrupt, the first one's. */
 static int owner(const struct disk *disk)
 {
 	struct source sources[MAX_QUEUES];

@@ -6,7 +6,7 @@
 set -euo pipefail
 source "$(dirname "$0")/guest.sh"
 
-use_kernel bench
+use_kernel test
 boot_test attribute --run attribute --vcpus 1 --timeout 120 --append "ps.expect=off"
 boot_test attribute-enable --run attribute --vcpus 1 --timeout 120 --append "virtio_poll_source.enable=1 ps.expect=on"
 boot_test attribute-threadirqs --run attribute --vcpus 1 --timeout 120 \
