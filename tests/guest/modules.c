@@ -2,13 +2,18 @@
 /*
  * virtio and haltpoll as modules: polling works, and the modules can be
  * removed and loaded again, with poll_source set and while I/O runs.
+ *
+ * virtio_pci takes the disk away from under its I/O, which ends with errors,
+ * and the results port, so that nothing is reported meanwhile.
  */
 #define _GNU_SOURCE
 #include "guest.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DRIVER "/sys/devices/system/cpu/cpuidle/current_driver"
 
@@ -64,6 +69,46 @@ static bool disk_is_back(const struct disk *disk)
 	return false;
 }
 
+/*
+ * virtio_pci takes all devices away from under their I/O, which ends with
+ * errors, and the results port, so that nothing can be said meanwhile. The
+ * disk gets its name again since nobody has the old one open any more.
+ */
+static const char *reload_transport(struct disk *disk)
+{
+	struct io_job job = { .node = disk->node, .cpu = -1, .blocks = 1024 };
+	struct io io = start_io(&job);
+	bool flowed = io_goes_on(&io, 100), removed, loaded;
+	int error;
+
+	close(RESULTS_FD);
+	removed = !remove_module("virtio_pci");
+	error = wait_io(&io);
+	loaded = !load_module("virtio_pci.ko") && disk_is_back(disk);
+	open_results();
+	if (!flowed || !removed || !loaded)
+		return !flowed ? "there was no I/O" :
+		       !removed ? "not removed" : "not loaded";
+	*disk = find_disk();
+	return !error ? "its I/O had no error" :
+	       error == ETIME ? "its I/O hangs" : NULL;
+}
+
+static void test_transport(struct disk *disk)
+{
+	const char *wrong = NULL;
+	int round;
+
+	for (round = 0; !wrong && round < 3; round++) {
+		wrong = reload_transport(disk);
+		if (!wrong && (set_poll_source(disk, true) || !polled(disk)))
+			wrong = "not polled after that";
+	}
+	if (wrong)
+		send_tap("# round %d: %s", round, wrong);
+	test(!wrong, "virtio_pci goes and comes while I/O runs");
+}
+
 int main(void)
 {
 	struct disk disk = find_disk();
@@ -98,5 +143,6 @@ int main(void)
 	if (good)
 		test(!set_poll_source(&disk, true) && polled(&disk),
 		     "the disk is polled after that");
+	test_transport(&disk);
 	return failed;
 }

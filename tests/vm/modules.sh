@@ -1,5 +1,5 @@
 #!/bin/bash
-# virtio, virtio_blk and cpuidle-haltpoll as modules: they build, load, poll, go and come again.
+# virtio, its transport, virtio_blk and cpuidle-haltpoll as modules: they build, load, poll, go and come again.
 #
 # The limit leaves time to build the kernel.
 # limit: 1200
