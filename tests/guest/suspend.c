@@ -27,7 +27,8 @@ static bool test(bool good, const char *name)
 static bool suspended(void)
 {
 	write_file(ALARM, "0");
-	return !write_file(ALARM, "+2") && !write_file("/sys/power/state", "freeze");
+	return !write_file(ALARM, "+2") &&
+	       !write_file("/sys/power/state", "freeze");
 }
 
 static bool all_go_on(const struct io *io)
