@@ -182,6 +182,7 @@ check_variables() {
 	export ARCH=${ARCH:-arm64} BASE=${BASE:-linux-6.12} JOBS=${JOBS:-$(nproc)} ACCEL=${ACCEL:-auto} VCPUS=${VCPUS:-}
 	export LATENCY_NS=${LATENCY_NS:-50000} ROUNDS=${ROUNDS:-5} RUNTIME=${RUNTIME:-2} DEVICE_OPTS=${DEVICE_OPTS:-}
 	export GUEST_HALT_POLL_NS=${GUEST_HALT_POLL_NS:-200000}
+	export MINUTES=${MINUTES:-2} SEED=${SEED:-$SRANDOM}
 	export KERNEL_SRC=${KERNEL_SRC:-} OUT=${OUT:-$ROOT/out} BUILD
 
 	local choices spare
@@ -201,6 +202,8 @@ check_variables() {
 	want_number ROUNDS 1 1000
 	want_number RUNTIME 1 3600
 	want_number GUEST_HALT_POLL_NS 1 1000000000
+	want_number MINUTES 1 100000
+	want_number SEED 0 4294967295
 	[[ ! $DEVICE_OPTS || $DEVICE_OPTS =~ ^[A-Za-z0-9_.-]+=[A-Za-z0-9_.-]+(,[A-Za-z0-9_.-]+=[A-Za-z0-9_.-]+)*$ ]] ||
 		die "DEVICE_OPTS=$DEVICE_OPTS is not a list such as packed=on,event_idx=off" "see: qemu-system-aarch64 -device virtio-blk-pci,help"
 	OUT=$(realpath -m -- "$OUT")

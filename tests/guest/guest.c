@@ -326,32 +326,59 @@ void sleep_ns(uint64_t ns)
 		;
 }
 
-struct disk find_disk_named(const char *name)
+/* False: there is no disk of that name, or it is no virtio disk. */
+static bool fill_disk(struct disk *disk, const char *name)
 {
-	char *link = format_text("/sys/block/%s/device", name);
-	struct disk disk;
+	char *path = format_text("/sys/block/%s/device", name);
 	char target[512];
 	const char *base;
 	ssize_t length;
 
-	length = readlink(link, target, sizeof(target) - 1);
+	length = readlink(path, target, sizeof(target) - 1);
+	free(path);
 	if (length < 0)
-		fail("no virtio-blk disk %s: %s", name, strerror(errno));
-	free(link);
+		return false;
 	target[length] = '\0';
 	base = strrchr(target, '/');
 	base = base ? base + 1 : target;
-	if (strlen(base) >= sizeof(disk.virtio))
-		fail("%s sits on %s, not on a virtio device", name, target);
-	strcpy(disk.virtio, base);
-	snprintf(disk.name, sizeof(disk.name), "%s", name);
-	snprintf(disk.node, sizeof(disk.node), "/dev/%s", name);
+	snprintf(disk->name, sizeof(disk->name), "%.31s", name);
+	snprintf(disk->virtio, sizeof(disk->virtio), "%.31s", base);
+	snprintf(disk->node, sizeof(disk->node), "/dev/%.31s", name);
+	return !strncmp(base, "virtio", strlen("virtio"));
+}
+
+struct disk find_disk_named(const char *name)
+{
+	struct disk disk;
+
+	if (!fill_disk(&disk, name))
+		fail("no virtio-blk disk %s: %s", name, strerror(errno));
 	return disk;
 }
 
 struct disk find_disk(void)
 {
 	return find_disk_named("vda");
+}
+
+bool find_disk_by_serial(const char *serial, struct disk *disk)
+{
+	DIR *disks = opendir("/sys/block");
+	struct dirent *entry;
+	bool found = false;
+
+	while (disks && !found && (entry = readdir(disks))) {
+		char *path = format_text("/sys/block/%s/serial", entry->d_name);
+		char *text = read_file(path);
+
+		found = text && !strcmp(text, serial) &&
+			fill_disk(disk, entry->d_name);
+		free(text);
+		free(path);
+	}
+	if (disks)
+		closedir(disks);
+	return found;
 }
 
 int set_poll_source(const struct disk *disk, bool on)
@@ -390,28 +417,50 @@ uint64_t count_ios(const struct disk *disk)
 }
 
 /* Lines of debugfs: name cpu windows hits raced irqs. No file: no sources. */
-unsigned int find_sources(const struct disk *disk, struct source *sources)
+void see_sources(void (*see)(const struct source *source, void *data),
+		 void *data)
 {
-	char *name = format_text("%s-", disk->virtio);
 	char *text = read_file("/sys/kernel/debug/poll_source");
 	char *line, *rest = text;
-	unsigned int found = 0;
 
-	while (text && found < MAX_QUEUES && (line = strsep(&rest, "\n"))) {
+	while (text && (line = strsep(&rest, "\n"))) {
 		struct source source;
 		struct source_counts *counts = &source.counts;
 
-		if (strncmp(line, name, strlen(name)) ||
-		    sscanf(line, "%31s %d %" SCNu64 " %" SCNu64 " %" SCNu64
+		if (sscanf(line, "%31s %d %" SCNu64 " %" SCNu64 " %" SCNu64
 			   " %" SCNu64, source.name, &source.cpu,
 			   &counts->windows, &counts->hits, &counts->raced,
-			   &counts->irqs) != 6)
-			continue;
-		sources[found++] = source;
+			   &counts->irqs) == 6)
+			see(&source, data);
 	}
 	free(text);
-	free(name);
-	return found;
+}
+
+struct disk_sources {
+	char *prefix;
+	struct source *sources;
+	unsigned int count;
+};
+
+static void keep_source(const struct source *source, void *data)
+{
+	struct disk_sources *of = data;
+
+	if (of->count < MAX_QUEUES &&
+	    !strncmp(source->name, of->prefix, strlen(of->prefix)))
+		of->sources[of->count++] = *source;
+}
+
+unsigned int find_sources(const struct disk *disk, struct source *sources)
+{
+	struct disk_sources of = {
+		.prefix = format_text("%s-", disk->virtio),
+		.sources = sources,
+	};
+
+	see_sources(keep_source, &of);
+	free(of.prefix);
+	return of.count;
 }
 
 struct source_counts count_sources(const struct disk *disk)
@@ -526,6 +575,30 @@ bool owners_follow(const struct disk *disk)
 			sleep_ns(20000000);
 	} while (!good && now_ns() < end_ns);
 	return good;
+}
+
+static bool in_flight(const struct disk *disk)
+{
+	char *path = format_text("/sys/block/%s/inflight", disk->name);
+	char *text = read_file(path);
+	unsigned int reads = 0, writes = 0;
+
+	if (!text || sscanf(text, "%u %u", &reads, &writes) != 2)
+		fail("cannot read %s", path);
+	free(text);
+	free(path);
+	return reads + writes;
+}
+
+uint64_t stalled_ns(struct stall *stall, const struct disk *disk, uint64_t now)
+{
+	uint64_t ios = count_ios(disk);
+
+	if (ios != stall->ios || !in_flight(disk)) {
+		stall->ios = ios;
+		stall->since_ns = now;
+	}
+	return now - stall->since_ns;
 }
 
 char *online_cpus(unsigned int *count)

@@ -63,6 +63,8 @@ struct disk {
 struct disk find_disk(void);
 /* Another one, vdb for example. */
 struct disk find_disk_named(const char *name);
+/* By the serial number that QEMU gave it; false: there is none just now. */
+bool find_disk_by_serial(const char *serial, struct disk *disk);
 /* Its poll_source switch; -1 with errno set when the kernel refuses. */
 int set_poll_source(const struct disk *disk, bool on);
 bool poll_source_is(const struct disk *disk, bool on);
@@ -76,6 +78,16 @@ struct source_counts {
 };
 
 struct source_counts count_sources(const struct disk *disk);
+/*
+ * Looks for a disk that hangs: requests are in flight and none completes. The
+ * caller gives the time, by a clock of its choice, at each look.
+ */
+struct stall {
+	uint64_t ios, since_ns;
+};
+
+/* For how long nothing has completed though something is in flight. */
+uint64_t stalled_ns(struct stall *stall, const struct disk *disk, uint64_t now);
 
 #define MAX_QUEUES 32
 
@@ -86,6 +98,10 @@ struct source {
 	struct source_counts counts;
 };
 
+/* Shows each poll source there is. */
+void see_sources(void (*see)(const struct source *source, void *data),
+		 void *data);
+/* Those of a disk; room for MAX_QUEUES. */
 unsigned int find_sources(const struct disk *disk, struct source *sources);
 
 /* An interrupt of the disk's queues, not the one of its configuration. */

@@ -5,7 +5,7 @@
  * hung when requests are in flight and none has completed for ten seconds, or
  * when fio has not ended half a minute after its time.
  *
- * ps.seconds=N (60)
+ * ps.seconds=N (60) ps.seed=N (1): of the intervals
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -22,35 +22,20 @@
 #define LATE_NS (30ull * 1000000000)
 
 struct watch {
-	uint64_t ios, since_ns, looked_ns;
+	struct stall stall;
+	uint64_t looked_ns;
+	bool hung;
 };
-
-static bool in_flight(const struct disk *disk)
-{
-	char *path = format_text("/sys/block/%s/inflight", disk->name);
-	char *text = read_file(path);
-	unsigned int reads = 0, writes = 0;
-
-	if (!text || sscanf(text, "%u %u", &reads, &writes) != 2)
-		fail("cannot read %s", path);
-	free(text);
-	free(path);
-	return reads + writes;
-}
 
 static bool hung(struct watch *watch, const struct disk *disk)
 {
-	uint64_t now = now_ns(), ios;
+	uint64_t now = now_ns();
 
 	if (now - watch->looked_ns < LOOK_NS)
-		return false;
+		return watch->hung;
 	watch->looked_ns = now;
-	ios = count_ios(disk);
-	if (ios != watch->ios || !in_flight(disk)) {
-		watch->ios = ios;
-		watch->since_ns = now;
-	}
-	return now - watch->since_ns > HANG_NS;
+	watch->hung = stalled_ns(&watch->stall, disk, now) > HANG_NS;
+	return watch->hung;
 }
 
 static bool reads_as(const struct disk *disk, const char *expected)
@@ -134,11 +119,12 @@ static void switch_source(const struct disk *disk, bool on,
 int main(void)
 {
 	struct disk disk = find_disk();
-	struct watch watch = { .since_ns = now_ns() };
+	struct watch watch = { .stall.since_ns = now_ns() };
 	struct source_counts sum = { 0 };
 	unsigned long toggles = 0;
 	bool good, is_hung = false;
 	unsigned int seconds = param_number("seconds", 60);
+	unsigned int seed = param_number("seed", 1);
 	uint64_t end_ns = now_ns() + seconds * 1000000000ull + LATE_NS;
 	char *runtime = format_text("%u", seconds);
 	int pid, status = 0;
@@ -149,7 +135,8 @@ int main(void)
 	setenv("DEVICE", disk.node, 1);
 	setenv("RUNTIME", runtime, 1);
 	free(runtime);
-	srand(now_ns());
+	srand(seed);
+	send_tap("# the intervals are those of seed %u", seed);
 	pid = start_fio();
 	while (!is_hung && !waitpid(pid, &status, WNOHANG)) {
 		switch_source(&disk, !(toggles++ & 1), &sum);

@@ -36,7 +36,7 @@ done < <(sed -n 's/^\twant_[a-z_]* \([A-Z_]*\) .*/\1/p' "$ROOT/tools/lib.sh"; pr
 # --- values -----------------------------------------------------------------------------------------------------------
 
 for setting in JOBS=0 JOBS=many JOBS=08 JOBS=-1 VCPUS=0 VCPUS=1.5 LATENCY_NS=-1 LATENCY_NS=50us IOTHREAD_POLL_NS=x ROUNDS=0 RUNTIME=0 \
-	RUNTIME=99999999999999999999 GUEST_HALT_POLL_NS=x ARCH=m68k ARCH=../arm64 BASE=linux-2.4 ACCEL=maybe \
+	RUNTIME=99999999999999999999 GUEST_HALT_POLL_NS=x MINUTES=0 MINUTES=2m SEED=x SEED=4294967296 ARCH=m68k ARCH=../arm64 BASE=linux-2.4 ACCEL=maybe \
 	DEVICE_OPTS=packed 'DEVICE_OPTS=a=b c=d' KERNEL_SRC=/no/such/directory; do
 	check "refused: $setting" refused_untouched "${setting%%=*}=${setting#*=}" front kernel "$setting"
 done

@@ -7,5 +7,5 @@ set -euo pipefail
 source "$(dirname "$0")/guest.sh"
 
 use_kernel test
-disk_test toggle 64M --run toggle --vcpus 2 --append "ps.seconds=60" --timeout 240
+disk_test toggle 64M --run toggle --vcpus 2 --append "ps.seconds=60 ps.seed=$SEED" --timeout 240
 tap_end
