@@ -1,6 +1,7 @@
 #!/bin/bash
 # Makes the guest's root file system, an initramfs: fio and busybox from Debian's packages for the guest's architecture,
-# the project's programs of tests/guest, the fio job files. Prints its path.
+# the project's programs of tests/guest, the fio job files. Prints its path. (A program is a file there, or a directory of
+# files.)
 #
 # The packages come through APT as this machine has it set up (sources, mirror, keys, proxy), but with APT's state in OUT:
 # no root is needed and nothing is installed here. Everything is reused until one of its inputs changes.
@@ -8,12 +9,13 @@ set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 
 # Of these packages files are taken: the programs, and the libraries that fio really uses. Names differ between releases.
-PACKAGES='fio|busybox-static|libc6|libaio1|libaio1t64|libnuma1|zlib1g'
+PACKAGES='fio|busybox-static|libc6|libaio1|libaio1t64|libnuma1|zlib1g|liburing-dev'
 LIBRARIES=(libc.so.6 libm.so.6 libaio.so.1 libaio.so.1t64 libnuma.so.1 libz.so.1)
 
 DIR=$OUT/rootfs/$ARCH
 APT=$DIR/apt            # APT's state: lists, downloaded packages
 BASE_TREE=$DIR/packages # what was taken from the packages
+LIBURING=$DIR/liburing  # for the project's programs: headers and the static library
 IMAGE=$DIR/initramfs.cpio.zst
 
 hash_of() { sha256sum | cut -c 1-32; }
@@ -51,7 +53,7 @@ host_lists() {
 
 # resolve: the packages to fetch, one a line: URI, file, size, hash.
 resolve() {
-	apt install --print-uris fio busybox-static 2>"$APT/resolve.log" |
+	apt install --print-uris fio busybox-static liburing-dev 2>"$APT/resolve.log" |
 		grep -E "^[^ ]+ ($PACKAGES)_" | sort
 }
 
@@ -91,6 +93,13 @@ take() {
 	"$ROOT/tools/standins.sh" "$to/bin/fio" "$to/lib"
 }
 
+# take_liburing FROM TO
+take_liburing() {
+	mkdir -p "$2/lib" "$2/include"
+	cp -a "$1"/usr/include/liburing* "$2/include/"
+	install -m 644 "$(find "$1" -name liburing.a)" "$2/lib/liburing.a"
+}
+
 # make_base: $BASE_TREE, with key in $BASE_TREE.key
 make_base() {
 	local inputs new="$BASE_TREE.new"
@@ -108,7 +117,9 @@ make_base() {
 	fetch "$APT/wanted"
 	unpack "$APT/tree"
 	take "$APT/tree" "$new"
-	rm -rf "$BASE_TREE" "$BASE_TREE.inputs" "$APT/tree" "$APT/archives"
+	rm -rf "$BASE_TREE" "$BASE_TREE.inputs" "$LIBURING"
+	take_liburing "$APT/tree" "$LIBURING"
+	rm -rf "$APT/tree" "$APT/archives"
 	cut -d ' ' -f 2 "$APT/wanted" >"$new/packages"
 	mv "$new" "$BASE_TREE"
 	hash_of <"$APT/wanted" >"$BASE_TREE.key"
@@ -118,13 +129,16 @@ make_base() {
 
 # compile DIR: the project's programs: init, and each that is not a part of the others.
 compile() {
-	local source name
+	local program name sources
 	mkdir -p "$1/tests"
-	for source in "$ROOT"/tests/guest/*.c; do
-		name=$(basename "$source" .c)
+	for program in "$ROOT"/tests/guest/*.c "$ROOT"/tests/guest/*/; do
+		name=$(basename "$program" .c)
 		[[ $name != guest ]] || continue
-		"${CROSS_COMPILE}gcc" -static -std=c11 -Wall -Wextra -Werror -O2 -pthread -s \
-			-o "$1/tests/$name" "$source" "$ROOT/tests/guest/guest.c" || die "$source does not compile"
+		sources=("$program")
+		[[ ! -d $program ]] || sources=("$program"*.c)
+		"${CROSS_COMPILE}gcc" -static -std=c11 -Wall -Wextra -Werror -O2 -pthread -s -I "$LIBURING/include" \
+			-o "$1/tests/$name" "${sources[@]}" "$ROOT/tests/guest/guest.c" -L "$LIBURING/lib" -luring ||
+			die "$program does not compile"
 	done
 	mv "$1/tests/init" "$1/init"
 }
@@ -138,7 +152,8 @@ pack() {
 
 make_image() {
 	local key work=$DIR/work
-	key=$({ cat "$BASE_TREE.key" "$BASE_TREE.inputs" "$ROOT"/tests/guest/*.[ch] "$ROOT"/tests/fio/*.fio
+	key=$({ cat "$BASE_TREE.key" "$BASE_TREE.inputs" "$ROOT"/tests/guest/*.[ch] "$ROOT"/tests/guest/*/*.[ch]
+		cat "$ROOT"/tests/fio/*.fio
 		"${CROSS_COMPILE}gcc" --version; } | hash_of)
 	[[ "$(cat "$IMAGE.key" 2>/dev/null)" != "$key" || ! -e $IMAGE ]] || return 0
 	progress_start "guest root file system"
