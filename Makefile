@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help bench test test-full model kernel shell clean
+.PHONY: help bench test test-full soak model kernel shell clean
 
 help: ## this list
 	@echo "targets:"
@@ -20,6 +20,10 @@ test: ## runs every test; T=NAME runs one
 test-full: ## runs also the tests that take long
 	@tools/packages.sh kernel rootfs vm report test
 	@tests/run.sh --full $(T)
+
+soak: ## stress at random for MINUTES, with every ring; SEED=N repeats a run
+	@tools/packages.sh kernel rootfs vm
+	@tools/soak.sh
 
 model: ## checks the model of event suppression in every order of events
 	@tools/packages.sh test
@@ -44,7 +48,7 @@ clean: ## removes what was built; the results of benchmarks stay
 #|   ARCH=arm64       the guest's architecture: a file of tools/arch/
 #|   JOBS=N           compilers at a time (default: the processors of this machine)
 #|   ACCEL=auto       kvm or tcg: kvm fails where it does not work, auto falls back to tcg
-#|   VCPUS=N          processors of the guest (default: this machine's less one, at most 4)
+#|   VCPUS=N          processors of the guest (default: this machine's less one, at most 4; for soak: 2)
 #|   LATENCY_NS=N     how long the measured device takes for a request (default: 50000)
 #|   IOTHREAD_POLL_NS=N  how long the device's thread polls before it sleeps; QEMU's own default is 32768
 #|                    (default: 4 times LATENCY_NS and that, so that it never sleeps within a request)
@@ -52,3 +56,5 @@ clean: ## removes what was built; the results of benchmarks stay
 #|   RUNTIME=N        seconds a sample takes (default: 2)
 #|   GUEST_HALT_POLL_NS=N  how long haltpoll polls at most (default: 200000)
 #|   DEVICE_OPTS=...  properties of the measured virtio-blk-pci device, e.g. packed=on
+#|   MINUTES=N        how long soak takes, in all (default: 2)
+#|   SEED=N           of what happens at random in soak and in tests (default: a new one each time, which is printed)
