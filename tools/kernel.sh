@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds the kernel of one flavour, or brings it up to date; prints the path of its image.
 #
-# usage: tools/kernel.sh bench|test|kcsan|modules
+# usage: tools/kernel.sh bench|test|soak|kcsan|modules
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 source "$ROOT/tools/series.sh"
@@ -16,10 +16,11 @@ flavour=${1:-}
 targets=("${KERNEL_IMAGE##*/}")
 case $flavour in
 bench) fragments=(common.config "$ARCH.config") ;;
-test) fragments=(common.config test.config "$ARCH.config") ;;
-kcsan) fragments=(common.config test.config kcsan.config "$ARCH.config") ;;
+test) fragments=(common.config devices.config test.config "$ARCH.config") ;;
+soak) fragments=(common.config devices.config "$ARCH.config") ;;
+kcsan) fragments=(common.config devices.config test.config kcsan.config "$ARCH.config") ;;
 modules) fragments=(common.config modules.config "$ARCH.config") targets+=(modules) ;;
-*) die "there is no kernel flavour '$flavour'" "usage: tools/kernel.sh bench|test|kcsan|modules" ;;
+*) die "there is no kernel flavour '$flavour'" "usage: tools/kernel.sh bench|test|soak|kcsan|modules" ;;
 esac
 
 lock_out

@@ -1,15 +1,17 @@
 #!/bin/bash
 # The stress run: for MINUTES all that may happen to virtqueues, CPUs and devices happens at random under verified I/O, in
-# three boots, one for each ring flavour. Prints TAP, then what was counted.
+# six boots: each ring flavour with a kernel that checks memory, locks and objects, and with one that is fast. The former
+# sees what goes wrong, the latter polls far more. Prints TAP, then what was counted.
 #
-# The ways that interrupts come (a vector for each queue, one shared by all queues, INTx) go through the flavours as the
-# seed has it, so that three seeds in a row meet all nine.
+# The ways that interrupts come (a vector for each queue, one shared by all queues, INTx) go through the boots as the seed has
+# it, so that three seeds in a row meet all nine with each kernel.
 # shellcheck disable=SC2317 # functions are called by check
 set -euo pipefail
 export VCPUS=${VCPUS:-2}
 source "$(dirname "$0")/../tests/vm/guest.sh"
 
-RINGS=(split split-no-event-idx packed)
+KERNELS=(test soak)
+RINGS=(split no-event-idx packed)
 RING_OPTS=('' event_idx=off packed=on)
 INTERRUPTS=(msix shared-msix intx)
 INTERRUPT_OPTS=('' vectors=2 vectors=0)
@@ -26,11 +28,11 @@ joined() {
 # What a hang leaves in the log is all of it.
 WORDS='no_console_suspend printk.devkmsg=on'
 
-# soak RING INTERRUPTS OPTS: one boot. The disk that comes and goes sits behind a bridge with an SHPC: PCI Express hotplug takes
+# soak NAME INTERRUPTS OPTS: one boot. The disk that comes and goes sits behind a bridge with an SHPC: PCI Express hotplug takes
 # two locks in both orders when it removes a device, poll_source or not (pciehp_unconfigure_device(), 6.12.117), and lockdep
 # speaks once only.
 soak() {
-	local name=soak-$1 opts=$3 more=() argument arguments
+	local name=$1 opts=$3 more=() argument arguments
 	# shellcheck disable=SC2054 # the commas are QEMU's
 	arguments=(
 		-object throttle-group,id=unbind-pace,x-iops-total=300 -object throttle-group,id=plug-pace,x-iops-total=300
@@ -58,46 +60,60 @@ paced() {
 		"file.file.filename=$images/$1.raw"
 }
 
-# polled: the queues of disks had hits, in one boot at least; those of other devices do not count.
+# polled FILE...: the queues of disks had hits in each boot; those of other devices do not count.
 polled() {
-	local hits
-	hits=$(cat "$LOGS"/soak-*.jsonl | jq -Rn '[inputs | fromjson? | select(.type == "source" and (.name | test("-req"))) | .hits] | add // 0')
-	((hits > 0)) || { echo "no hits"; return 1; }
+	local file hits
+	for file in "$@"; do
+		hits=$(jq -Rn '[inputs | fromjson? | select(.type == "source" and (.name | test("-req"))) | .hits] | add // 0' "$file")
+		((hits > 0)) || { echo "no hits: $file"; return 1; }
+	done
 }
 
-# table: what happened how often, a column for each ring.
+# happened FILE...: each kind of event that could happen did so in one boot at least.
+happened() {
+	local missing
+	missing=$(cat "$@" | jq -Rnr '[inputs | fromjson? | select(.event and .offered)] | group_by(.event)[]
+		| select(map(.did) | add == 0) | .[0].event')
+	[[ ! $missing ]] || { echo "never: $missing"; return 1; }
+}
+
+# table FILE...: what happened how often, a column for each boot.
 table() {
-	local files=()
-	for ring in "${RINGS[@]}"; do files+=("$LOGS/soak-$ring.jsonl"); done
-	jq -nr --arg rings "${RINGS[*]}" '
+	jq -nr '
 		def count: if . == null then "-" else tostring end;
 		def pad($n): . + " " * ([$n - length, 1] | max);
-		($rings | split(" ")) as $rings
-		| [inputs | select(.type == "soak") | . + {ring: (input_filename | sub(".*/soak-"; "") | sub("\\.jsonl$"; ""))}] as $all
-		| def row($what; f): $what | pad(34) + ([$rings[] as $ring | [$all[] | select(.ring == $ring) | f] | add | count | pad(20)] | add);
+		[inputs | select(.type == "soak") | . + {boot: (input_filename | sub(".*/soak-"; "") | sub("\\.jsonl$"; ""))}] as $all
+		| ([$all[].boot] | unique) as $boots
+		| def row($what; f): $what | pad(32) + ([$boots[] as $boot | [$all[] | select(.boot == $boot) | f] | add | count | pad(19)] | add);
 		  def events: [$all[] | .event // empty] | unique | .[];
 		  def engines: [$all[] | .engine // empty] | unique | .[];
-		("" | pad(34)) + ([$rings[] | pad(20)] | add),
+		("" | pad(32)) + ([$boots[] | pad(19)] | add),
 		(events as $e | row("\($e): happened"; select(.event == $e) | .did), row("\($e): refused"; select(.event == $e) | .refused)),
 		(engines as $e | row("\($e): requests"; select(.engine == $e) | .done), row("\($e): failed"; select(.engine == $e) | .failed)),
 		row("main disk, with fio: requests"; .main_disk // empty),
 		row("polling windows"; .windows // empty), row("hits"; .hits // empty), row("raced"; .raced // empty),
 		row("interrupts while polled"; .irqs // empty), row("oldest request, ms"; .oldest_ms // empty)
-	' "${files[@]}" | sed 's/ *$//; s/^/# /'
+	' "$@" | sed 's/ *$//; s/^/# /'
 }
 
 "$ROOT/tools/packages.sh" kernel rootfs vm
 echo "# seed $SEED; the same again: $(again)"
-use_kernel test
 images=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)
 trap 'rm -rf "$images"' EXIT
-seconds=$((MINUTES * 60 / ${#RINGS[@]}))
-for i in "${!RINGS[@]}"; do
-	way=$(((i + SEED) % ${#INTERRUPTS[@]}))
-	: >"$LOGS/soak-${RINGS[i]}.jsonl"
-	soak "${RINGS[i]}" "${INTERRUPTS[way]}" "$(joined "${RING_OPTS[i]}" "${INTERRUPT_OPTS[way]}")"
+seconds=$((MINUTES * 60 / (${#KERNELS[@]} * ${#RINGS[@]})))
+records=()
+for k in "${!KERNELS[@]}"; do
+	use_kernel "${KERNELS[k]}"
+	for i in "${!RINGS[@]}"; do
+		name=soak-${RINGS[i]}-${KERNELS[k]}
+		way=$(((i + k + SEED) % ${#INTERRUPTS[@]}))
+		records+=("$LOGS/$name.jsonl")
+		: >"$LOGS/$name.jsonl"
+		soak "$name" "${INTERRUPTS[way]}" "$(joined "${RING_OPTS[i]}" "${INTERRUPT_OPTS[way]}")"
+	done
 done
-check "soak: the poll sources of disks served requests" polled
-table
+check "soak: in each boot, the poll sources of disks served requests" polled "${records[@]}"
+check "soak: every kind of event happened" happened "${records[@]}"
+table "${records[@]}"
 ((TAP_FAILED == 0)) || echo "# failed with seed $SEED; the same again: $(again); the logs are $LOGS/soak-*"
 tap_end

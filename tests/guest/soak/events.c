@@ -57,7 +57,7 @@ static int switch_poll_source(struct event *event)
 {
 	struct choice devices = { 0 };
 	DIR *dir = opendir(VIRTIO_DEVICES);
-	bool on = below(&event->prng, 2);
+	bool on = below(&event->prng, 4);	/* mostly */
 	struct dirent *entry;
 	const char *name;
 	char *path;
@@ -180,11 +180,13 @@ static bool irq_refused(int error)
 /* Mostly without shrinking: after one long sleep there are few windows. */
 static int set_halt_poll(struct event *event)
 {
-	static const char *const ns[] = { "0", "200000", "5000000" };
+	static const char *const ns[] = {
+		"0", "200000", "5000000", "20000000", "50000000"
+	};
 
 	if (write_file(HALT_POLL_SHRINK, below(&event->prng, 4) ? "N" : "Y"))
 		return -1;
-	return write_file(HALT_POLL_NS, ns[below(&event->prng, 3)]);
+	return write_file(HALT_POLL_NS, ns[below(&event->prng, 5)]);
 }
 
 /* --- suspend to idle ------------------------------------------------------ */
@@ -245,7 +247,7 @@ static bool resize_refused(int error)
 }
 
 struct event events[] = {
-	{ .name = "poll_source", .min_ms = 0, .max_ms = 20,
+	{ .name = "poll_source", .min_ms = 0, .max_ms = 150,
 	  .act = switch_poll_source, .may_refuse = switch_refused },
 	{ .name = "CPU hotplug", .min_ms = 20, .max_ms = 1000,
 	  .act = switch_cpu, .offered = several_cpus,

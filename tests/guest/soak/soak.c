@@ -20,7 +20,6 @@
 
 #define LOOK_NS (200 * MS)
 #define LATE_NS (120 * SECOND)	/* for all to end after the time is up */
-#define SETTLED 40		/* seconds in which each event must happen */
 
 struct fio {
 	int pid, status;
@@ -194,8 +193,10 @@ static void send_counts(const struct watch *watch)
 
 	for (i = 0; i < event_count; i++)
 		send_record("{\"type\":\"soak\",\"event\":\"%s\","
-			    "\"did\":%" PRIu64 ",\"refused\":%" PRIu64 "}",
-			    events[i].name, events[i].did, events[i].refused);
+			    "\"did\":%" PRIu64 ",\"refused\":%" PRIu64
+			    ",\"offered\":%s}", events[i].name, events[i].did,
+			    events[i].refused,
+			    events[i].is_offered ? "true" : "false");
 	for (i = 0; i < engine_count; i++)
 		send_record("{\"type\":\"soak\",\"engine\":\"%s\","
 			    "\"done\":%" PRIu64 ",\"failed\":%" PRIu64 "}",
@@ -257,11 +258,6 @@ static bool did_nothing(const struct engine *engine)
 	return !engine->done;
 }
 
-static bool did_not_happen(const struct event *event)
-{
-	return event->is_offered && !event->did;
-}
-
 static bool was_refused(const struct event *event)
 {
 	return event->unexpected;
@@ -272,8 +268,7 @@ static bool test_list(char *list, const char *name)
 	return test(!list, name, list ? list : "");
 }
 
-static bool send_tests(const struct soak *soak, const char *hang,
-		       const struct fio *fio)
+static bool send_tests(const char *hang, const struct fio *fio)
 {
 	bool good = true;
 
@@ -287,9 +282,6 @@ static bool send_tests(const struct soak *soak, const char *hang,
 				  "it had not ended");
 	good &= test_list(bad_events(was_refused),
 			  "no event was refused without need");
-	if (soak->seconds >= SETTLED)
-		good &= test_list(bad_events(did_not_happen),
-				  "every kind of event happened");
 	return good;
 }
 
@@ -332,15 +324,14 @@ int main(void)
 	fio = start_fio(&watch.disk, soak.seconds);
 	start_threads(&soak);
 	hang = watch_run(&soak, &watch, &fio);
-	if (hang) {
+	if (hang)
 		dump_state(hang);
-	}
 	sum_sources();
 	send_sources();
 	if (fio.status || !fio.ended)
 		show_fio();
 	send_counts(&watch);
-	good = send_tests(&soak, hang, &fio);
+	good = send_tests(hang, &fio);
 	if (hang)
 		give_up();
 	return !good;

@@ -12,28 +12,28 @@
 
 #define MAX_SOURCES 256
 
-struct source {
+struct tally {
 	char name[64];
 	struct source_counts last, sum;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct source sources[MAX_SOURCES];
-static unsigned int source_count;
+static struct tally tallies[MAX_SOURCES];
+static unsigned int tally_count;
 static struct source_counts sums;
 
-static struct source *find_source(const char *name)
+static struct tally *find_tally(const char *name)
 {
 	unsigned int i;
 
-	for (i = 0; i < source_count; i++)
-		if (!strcmp(sources[i].name, name))
-			return &sources[i];
+	for (i = 0; i < tally_count; i++)
+		if (!strcmp(tallies[i].name, name))
+			return &tallies[i];
 	if (i == MAX_SOURCES)
 		fail("more than %u poll sources", i);
-	strcpy(sources[i].name, name);
-	source_count++;
-	return &sources[i];
+	strcpy(tallies[i].name, name);
+	tally_count++;
+	return &tallies[i];
 }
 
 static void add(struct source_counts *sum, const struct source_counts *more)
@@ -49,11 +49,11 @@ static uint64_t news(uint64_t now, uint64_t last, bool began_anew)
 	return began_anew ? now : now - last;
 }
 
-static void add_news(const char *name, const struct source_counts *now,
-		     void *data)
+static void add_news(const struct source *source, void *data)
 {
-	struct source *source = find_source(name);
-	const struct source_counts *last = &source->last;
+	struct tally *tally = find_tally(source->name);
+	const struct source_counts *now = &source->counts;
+	const struct source_counts *last = &tally->last;
 	bool anew = now->windows < last->windows || now->hits < last->hits ||
 		    now->raced < last->raced || now->irqs < last->irqs;
 
@@ -65,9 +65,9 @@ static void add_news(const char *name, const struct source_counts *now,
 	};
 
 	(void)data;
-	add(&source->sum, &more);
+	add(&tally->sum, &more);
 	add(&sums, &more);
-	source->last = *now;
+	tally->last = *now;
 }
 
 void sum_sources(void)
@@ -82,13 +82,13 @@ void send_sources(void)
 	unsigned int i;
 
 	pthread_mutex_lock(&lock);
-	for (i = 0; i < source_count; i++) {
-		const struct source_counts *sum = &sources[i].sum;
+	for (i = 0; i < tally_count; i++) {
+		const struct source_counts *sum = &tallies[i].sum;
 
 		send_record("{\"type\":\"source\",\"name\":\"%s\","
 			    "\"windows\":%" PRIu64 ",\"hits\":%" PRIu64
 			    ",\"raced\":%" PRIu64 ",\"irqs\":%" PRIu64 "}",
-			    sources[i].name, sum->windows, sum->hits,
+			    tallies[i].name, sum->windows, sum->hits,
 			    sum->raced, sum->irqs);
 	}
 	pthread_mutex_unlock(&lock);
