@@ -13,6 +13,9 @@
  *
  * While a CPU is offline its lists are changed from where the request comes
  * from: cpu_hotplug_lock keeps the CPU away.
+ *
+ * tests/model/registration.pml of the poll_source project is a model of this for
+ * spin, with the faults that it refutes: change both.
  */
 
 #include <linux/cpu.h>
