@@ -182,26 +182,31 @@ inline call_on(target, what)
 {
 	atomic {
 		if
-#ifdef CHANGES_FROM_AFAR
-		:: false ->
-#else
+#ifndef CHANGES_FROM_AFAR
 		:: online[target] ->
-#endif
 			call[target] == IDLE;
 			call_source[target] = s;
 			call[target] = what
-		:: else ->
+#endif
+		:: else -> direct = true
+		fi
+	}
+	if
+	:: direct ->
+		atomic {
+			direct = false;
 #ifndef FORGETS_OFFLINE
 			if
 			:: what == ADD -> add_local(target, s)
 			:: else -> del_local(target, s)
 			fi
 #endif
-		fi
-	}
+		}
+	:: else ->
 #ifndef DOES_NOT_WAIT
-	call[target] == IDLE
+		call[target] == IDLE
 #endif
+	fi
 }
 
 inline del_from_old()
@@ -512,7 +517,7 @@ inline move()
 proctype task()
 {
 	byte me = TASK, step, s, from = NO_CPU, to;
-	bool hit;
+	bool hit, direct;
 
 	do
 	:: step < STEPS ->
@@ -537,7 +542,7 @@ proctype task()
 proctype mover()
 {
 	byte me = MOVER, s, from = NO_CPU;
-	bool hit;
+	bool hit, direct;
 
 end:	do
 	:: atomic { mover_due -> lock(); mover_due = false };
