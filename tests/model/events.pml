@@ -168,7 +168,9 @@ inline tell_flags(whom, value)
 /* Offset, write barrier, flags */
 inline tell_on(p, at)
 {
-#if defined(PACKED) && defined(FLAGS_FIRST)
+#if defined(PACKED) && defined(FLAGS_ONLY)
+	tell_flags(p, true)
+#elif defined(PACKED) && defined(FLAGS_FIRST)
 	tell_flags(p, true);
 	tell_index(p, at)
 #else
@@ -402,10 +404,16 @@ inline shared_callback(me9)
 /* In [old, used), what the device has used since it looked last? */
 #define passed(index)	(old <= index && index < used)
 
-/* While the queue is polled the device is told to keep quiet */
+/*
+ * While the queue is polled, and where event_triggered does not say that there
+ * is no need also while the driver does not want events, the device is told to
+ * keep quiet
+ */
 inline quiet()
 {
-#ifdef HAS_FLAGS
+#if defined(SPLIT_FLAGS)
+	assert(!((polled || !wish) && settled && told_flags))
+#elif defined(HAS_FLAGS)
 	assert(!(polled && settled && told_flags))
 #else
 	assert(!(polled && settled && told_index != OFF))
@@ -607,8 +615,8 @@ active proctype busy()
 		:: break
 		od;
 		if
-		:: enable_cb(BUSY, again)
-		:: enable_cb_delayed(BUSY, again)
+		:: true -> enable_cb(BUSY, again)
+		:: true -> enable_cb_delayed(BUSY, again)
 		fi;
 		ring_busy = false
 	:: else -> break
