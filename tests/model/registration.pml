@@ -541,7 +541,7 @@ proctype task()
 
 proctype mover()
 {
-	byte me = MOVER, s, from = NO_CPU;
+	byte me = MOVER, s, from = NO_CPU, to;
 	bool hit, direct;
 
 end:	do
@@ -550,7 +550,13 @@ end:	do
 		:: s < SOURCES ->
 			if
 			:: registered[s] && claimed[s] != NO_CPU ->
-				set_cpu(claimed[s])
+				to = claimed[s];
+#ifdef READS_CLAIM_TWICE
+				set_cpu(claimed[s]);
+#else
+				set_cpu(to);
+#endif
+				to = 0
 			:: else
 			fi;
 			s++

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Has spin check the models of event suppression and of the lists of sources, and refute each of their mutants.
 #
-# usage: tests/model/run.sh [small]     small: a size that takes about a minute; else some minutes, 8 GiB of memory
+# usage: tests/model/run.sh [small]     small: a size that takes about a minute; else six minutes, 6 GiB of memory
 #
 # Prints TAP; ends with a comment that has the states explored and the mutants refuted.
 # shellcheck disable=SC2317 # functions are called by check
@@ -64,6 +64,7 @@ CHANGES_FROM_AFAR       hotplug      the lists of a CPU that runs are changed fr
 NO_HOTPLUG_LOCK         hotplug      a CPU comes back while its lists are changed from another one
 FORGETS_OFFLINE         hotplug      a CPU that is offline is asked, and nobody does it
 MOVER_WITHOUT_MUTEX     hotplug      the mover works beside unregister
+READS_CLAIM_TWICE       two_events   the mover reads the claim more than once
 STAYS_LISTED            hotplug      the mover still sees what is unregistered
 REGISTERS_TWICE         hotplug      a source is registered twice
 ROUND_GOES_ON           two_sources  the round goes on after a handler, with the next one it had in mind
@@ -94,6 +95,7 @@ mutated() {
 	napi_event) echo "events -DSPLIT_EVENT,-DNAPI,-D$2" ;;
 	napi_packed) echo "events -DPACKED,-DNAPI,-D$2" ;;
 	hotplug) echo "registration -DSOURCES=1,-D$2" ;;
+	two_events) echo "registration -DSOURCES=1,-DEVENTS=2,-D$2" ;;
 	two_sources) echo "registration -DSOURCES=2,-DNO_HOTPLUG,-D$2" ;;
 	esac
 }
