@@ -6,13 +6,14 @@
  * mirror:
  *   device     uses one buffer or two, has a full barrier, looks at what it is
  *              told
- *   interrupt  vring_interrupt(), on a CPU of its own, when the device raises it
+ *   interrupt  vring_interrupt(), on a CPU of its own, when the device raises
+ *              it
  *   poller     the idle loop: vring_poll_start(), _check(), _run(), _stop()
  *   busy       a driver that works on the ring from yet another CPU:
  *              virtqueue_disable_cb(), virtqueue_get_buf(),
  *              virtqueue_enable_cb(), virtqueue_enable_cb_delayed()
- *   napi       (macro NAPI, instead) a driver whose callback disables events and
- *              leaves the rest to a softirq, here on another CPU:
+ *   napi       (macro NAPI, instead) a driver whose callback disables events
+ *              and leaves the rest to a softirq, here on another CPU:
  *              virtqueue_enable_cb_prepare(), napi_complete_done(),
  *              virtqueue_poll(), as virtqueue_napi_complete() of virtio_net has
  *              them
@@ -30,9 +31,9 @@
  *
  * Blind to: reordered loads; stores to the driver's wish and to last_used_idx
  * that others see late; wrapping indices, so that "off" is an index that never
- * comes; more than one queue; event_shared being set and cleared, with the grace
- * period; a NAPI poll that begins while the last one still looks at the ring;
- * callbacks for ever (there is no search for livelocks).
+ * comes; more than one queue; event_shared being set and cleared, with its
+ * grace period; a NAPI poll that begins while the last one still looks at the
+ * ring; callbacks for ever (there is no search for livelocks).
  *
  * A mutant, a macro that is defined, puts one fault in. tests/model/run.sh has
  * the list, and spin refutes each. It also has variations that are none.
@@ -86,7 +87,7 @@ byte in_callback;
 bool sched, missed, runnable;
 #endif
 
-/* --- store buffers --------------------------------------------------------- */
+/* --- store buffers ------------------------------------------------------ */
 
 #ifdef HAS_INDEX
 bool has_index[PARTIES];
@@ -202,7 +203,7 @@ inline event_lock(l) { skip }
 inline event_lock(l) { (waits(l) || settled); flush(l) }
 #endif
 
-/* --- the driver, with its own lock held, or in NAPI -------------------------- */
+/* --- the driver, with its own lock held, or in NAPI ----------------------- */
 
 inline disable_cb(me1)
 {
@@ -302,7 +303,9 @@ inline enable_cb_delayed(me5, again)
 				atomic {
 					if
 					:: wish -> tell_index(me5, taken + bufs)
-					:: else -> wish = true; tell_on(me5, taken + bufs)
+					:: else ->
+						wish = true;
+						tell_on(me5, taken + bufs)
 					fi
 				}
 			fi;
@@ -399,7 +402,7 @@ inline shared_callback(me9)
 	pending = 0
 }
 
-/* --- the parties ----------------------------------------------------------- */
+/* --- the parties -------------------------------------------------------- */
 
 /* In [old, used), what the device has used since it looked last? */
 #define passed(index)	(old <= index && index < used)
@@ -662,5 +665,6 @@ active proctype judge()
 {
 	timeout ->
 		assert(!polled);
-		assert(broken || (taken == BUFFERS && wish && flags_on && next_index))
+		assert(broken || (taken == BUFFERS && wish &&
+				  flags_on && next_index))
 }

@@ -21,9 +21,9 @@
  * is on one list at most; after unregister and at rest the event is on and what
  * came while it was off has been handled.
  *
- * Interrupts are let in where the kernel lets them in: between two rounds of the
- * loop, and while a handler's softirqs run. Whether one that waits is taken at
- * such a point is left open, so that a call which only sets TIF_NEED_RESCHED is
+ * Interrupts are let in where the kernel lets them in: between two rounds of
+ * the loop, and while a handler's softirqs run. Whether one that waits is taken
+ * at such a point is left open, so that a call which only sets TIF_NEED_RESCHED is
  * covered: it is taken after the window. An operation takes two steps, so that
  * others may come between.
  *
@@ -87,7 +87,7 @@ bool hotplug_writer;
 bool mutex;
 bool mover_due;
 
-/* --- operations of a source ------------------------------------------------ */
+/* --- operations of a source --------------------------------------------- */
 
 inline operation(o)
 {
@@ -128,7 +128,7 @@ inline stop(e, raced)
 	raced = work[e]
 }
 
-/* --- changes of the lists -------------------------------------------------- */
+/* --- changes of the lists ----------------------------------------------- */
 
 inline owns(lists)
 {
@@ -279,7 +279,7 @@ inline unlock()
 #endif
 }
 
-/* --- the CPUs -------------------------------------------------------------- */
+/* --- the CPUs ----------------------------------------------------------- */
 
 /* The device's interrupt, for the driver; with poll_source_claim() */
 #define irq_here(i)	(irq[i] && irq_cpu[i] == me)
@@ -476,7 +476,7 @@ end_off:	online[1]
 	od
 }
 
-/* --- those who ask for changes --------------------------------------------- */
+/* --- those who ask for changes ------------------------------------------ */
 
 inline register()
 {
@@ -599,8 +599,8 @@ proctype device()
 	od
 }
 
-#define at_rest(s)	(on[s] && !work[s] && !busy[s] && list[s] != ACTIVE && \
-			 registered[s] == alive[s] && \
+#define at_rest(s)	(on[s] && !work[s] && !busy[s] && \
+			 list[s] != ACTIVE && registered[s] == alive[s] && \
 			 (list[s] == REST) == (where[s] != NO_CPU))
 
 proctype judge()

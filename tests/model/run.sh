@@ -10,7 +10,8 @@ source "$(dirname "$0")/../../tools/lib.sh"
 source "$ROOT/tests/tap.sh"
 
 want=${1:-full}
-[[ $want == full || $want == small ]] || die "'$want' is no size of the models" "tests/model/run.sh, or: tests/model/run.sh small"
+[[ $want == full || $want == small ]] ||
+	die "'$want' is no size of the models" "tests/model/run.sh, or: tests/model/run.sh small"
 
 # model, what of it, the macros, size: each is explored to the end
 MODELS='
@@ -119,7 +120,8 @@ states() { sed -n 's/^ *\([0-9]*\) states, stored.*/\1/p' pan.out 2>/dev/null; }
 
 # Every order, to the end, no error
 holds() {
-	explore "$@" && grep -q 'errors: 0$' pan.out && ! grep -qE 'max search depth too small|out of memory|Search not completed' pan.out
+	explore "$@" && grep -q 'errors: 0$' pan.out &&
+		! grep -qE 'max search depth too small|out of memory|Search not completed' pan.out
 }
 
 # The search finds an order in which an assertion fails; that parties wait for each other for ever does not count
