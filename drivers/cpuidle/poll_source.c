@@ -301,6 +301,7 @@ static void poll_source_move_work(struct work_struct *work)
 	cpus_read_lock();
 	mutex_lock(&poll_source_mutex);
 	list_for_each_entry(src, &poll_sources, all) {
+		/* Once: it may change at any time, and both ends go by it */
 		cpu = READ_ONCE(src->claimed_cpu);
 		if (cpu != POLL_SOURCE_NO_CPU)
 			poll_source_set_cpu(src, cpu);
