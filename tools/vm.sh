@@ -15,6 +15,7 @@
 #   --image FILE        a disk image for the guest's disk, by its name's end qcow2 or raw (default: null-co, a disk that
 #                       keeps nothing and answers after LATENCY_NS)
 #   --reboots yes       the guest may boot again; else QEMU ends when it tries
+#   --known TEXT        a complaint of the kernel that has nothing to do with the series; may be given again and again
 #   --timeout SECONDS   when to give up (default 600)
 #   --label TEXT        what the progress lines call it
 #
@@ -31,7 +32,7 @@ source "$ROOT/tools/qmp.sh"
 
 COMPLAINTS='Oops|BUG:|WARNING:|INFO: task .* blocked|rcu: INFO|Internal error:|Kernel panic|Unable to handle kernel|soft lockup|DEADLOCK|nobody cared'
 
-KERNEL='' INITRD='' RUN='' RESULTS='' LOG='' INFO='' APPEND='' IMAGE='' TIMEOUT=600 LABEL='guest' TRANSPORT=pci REBOOTS=no QEMU_MORE=()
+KERNEL='' INITRD='' RUN='' RESULTS='' LOG='' INFO='' APPEND='' IMAGE='' TIMEOUT=600 LABEL='guest' TRANSPORT=pci REBOOTS=no QEMU_MORE=() KNOWN=()
 
 parse() {
 	while (($# > 1)); do
@@ -48,6 +49,7 @@ parse() {
 		--transport) TRANSPORT=$2 ;;
 		--qemu) QEMU_MORE+=("$2") ;;
 		--image) IMAGE=$2 ;;
+		--known) KNOWN+=("$2") ;;
 		--reboots) REBOOTS=$2 ;;
 		--timeout) TIMEOUT=$2 ;;
 		--label) LABEL=$2 ;;
@@ -239,8 +241,15 @@ write_info() {
 
 host_cpu() { sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1; }
 
-# complaints: lines of the kernel's log that no good run has, with what follows them.
-complaints() { grep -aE -A 25 "$COMPLAINTS" "$LOG" | tr -d '\r' | head -n 60; }
+# complaints: the kernel's log from the first line on that no good run has; nothing where there is none.
+complaints() {
+	local number
+	number=$(grep -anE "$COMPLAINTS" "$LOG" | unknown | head -n 1 | cut -d : -f 1)
+	[[ ! $number ]] || tail -n "+$number" "$LOG" | tr -d '\r' | head -n 60
+}
+
+# unknown: of the complaints, those that --known does not name.
+unknown() { if ((${#KNOWN[@]} > 0)); then grep -avF "${KNOWN[@]/#/--regexp=}"; else cat; fi; }
 
 quote() { while IFS= read -r line; do say "  | $line"; done; }
 

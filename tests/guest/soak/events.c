@@ -116,7 +116,9 @@ static int switch_cpu(struct event *event)
 	if (!name)
 		return refuse(ENODEV);
 	pthread_mutex_lock(&event->soak->net_lock);
+	pthread_mutex_lock(&event->soak->probe_lock);
 	ret = write_file(name, down ? "0" : "1");
+	pthread_mutex_unlock(&event->soak->probe_lock);
 	pthread_mutex_unlock(&event->soak->net_lock);
 	return ret;
 }

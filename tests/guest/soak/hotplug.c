@@ -42,14 +42,18 @@ static int rebind(struct event *event, const char *driver, const char *name)
 
 	if (!ret) {
 		sleep_ns(below(&event->prng, 200 * MS));
+		pthread_mutex_lock(&event->soak->probe_lock);
 		ret = write_file(bind, name);
 		/* Put off until the guest has woken from a suspend. */
 		if (ret && errno == EAGAIN)
 			ret = 0;
+		if (!ret && !wait_for_disk(DISK_UNBIND, true, PATIENCE_NS))
+			ret = -1;
+		pthread_mutex_unlock(&event->soak->probe_lock);
 	}
 	free(bind);
 	free(unbind);
-	return ret || !wait_for_disk(DISK_UNBIND, true, PATIENCE_NS) ? -1 : 0;
+	return ret;
 }
 
 int rebind_disk_driver(struct event *event)
@@ -143,6 +147,7 @@ static void ask_add(const char *options)
 static int replug(struct event *event)
 {
 	unsigned int tries;
+	int ret = -1;
 
 	if (!wait_for_disk(DISK_PLUG, true, PATIENCE_NS))
 		return -1;
@@ -154,12 +159,14 @@ static int replug(struct event *event)
 	 * It refuses a new one before.
 	 */
 	sleep_ns(between(&event->prng, 3 * SECOND, 4 * SECOND));
-	for (tries = 0; tries < TRIES; tries++) {
+	pthread_mutex_lock(&event->soak->probe_lock);
+	for (tries = 0; ret && tries < TRIES; tries++) {
 		ask_add(event->soak->device_opts);
 		if (wait_for_disk(DISK_PLUG, true, PLUG_NS))
-			return 0;
+			ret = 0;
 	}
-	return -1;
+	pthread_mutex_unlock(&event->soak->probe_lock);
+	return ret;
 }
 
 int replug_disk(struct event *event)

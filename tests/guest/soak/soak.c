@@ -312,6 +312,7 @@ int main(void)
 		.device_opts = param("device_opts", ""),
 		.net_lock = PTHREAD_MUTEX_INITIALIZER,
 		.sleep_lock = PTHREAD_MUTEX_INITIALIZER,
+		.probe_lock = PTHREAD_MUTEX_INITIALIZER,
 	};
 	struct watch watch = { .stall.since_ns = run_ns() };
 	struct fio fio;

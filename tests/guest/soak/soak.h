@@ -60,8 +60,12 @@ struct soak {
 	 * @sleep_lock: a disk is taken away while the guest sleeps. It is
 	 * removed before it was restored, and virtblk_remove() frees what
 	 * virtblk_freeze() has freed.
+	 *
+	 * @probe_lock: a CPU goes offline while a disk's queues are made.
+	 * blk_mq_init_allocated_queue() asks to be told of that before it has
+	 * made the lists that blk_mq_hctx_notify_dead() then looks through.
 	 */
-	pthread_mutex_t net_lock, sleep_lock;
+	pthread_mutex_t net_lock, sleep_lock, probe_lock;
 };
 
 struct engine {
