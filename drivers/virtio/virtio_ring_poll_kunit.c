@@ -10,13 +10,18 @@
  */
 
 #include <kunit/test.h>
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/irqflags.h>
 #include <linux/mutex.h>
 #include <linux/poll_source.h>
+#include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/scatterlist.h>
+#include <linux/smp.h>
 #include <linux/virtio.h>
 #include <linux/virtio_config.h>
 #include <linux/virtio_ring.h>
@@ -58,6 +63,7 @@ struct machine {
 	bool enables;		/* the callback disables and enables callbacks */
 	bool lazy;		/* the callback leaves the buffers in the ring */
 	bool more;		/* another interrupt comes while it runs */
+	bool slow;		/* the callback takes long */
 
 	/* device */
 	u16 next;		/* of the avail ring, or of the packed ring */
@@ -65,6 +71,8 @@ struct machine {
 	bool wrap;		/* of the packed ring */
 	unsigned int interrupts;
 	bool bad_id;		/* returns a buffer that does not exist */
+	bool refuses_reset;	/* of the queue */
+	bool registered_at_reset;	/* the poll source was */
 };
 
 static void machine_use(struct machine *m);
@@ -93,8 +101,10 @@ static void machine_callback(struct virtqueue *vq)
 {
 	struct machine *m = vq->vdev->priv;
 
-	m->calls++;
 	m->max_depth = max(m->max_depth, ++m->depth);
+	WRITE_ONCE(m->calls, m->calls + 1);
+	if (m->slow)
+		mdelay(100);
 
 	if (m->lazy) {
 		/* as one that waits for a reader, or for a worker */
@@ -113,7 +123,7 @@ static void machine_callback(struct virtqueue *vq)
 		vring_interrupt(0, vq);
 	}
 
-	m->depth--;
+	WRITE_ONCE(m->depth, m->depth - 1);
 }
 
 /* The driver makes a buffer available */
@@ -416,6 +426,26 @@ static void vring_poll_test_disable_survives(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, machine_interrupts_on(test, m));
 }
 
+/* The same for a driver that has taken all there is when the window ends */
+static void vring_poll_test_disable_stays(struct kunit *test)
+{
+	struct machine *m = test->priv;
+
+	machine_add(test, m);
+	machine_add(test, m);
+	KUNIT_ASSERT_TRUE(test, machine_start(m));
+	virtqueue_disable_cb(m->vq);
+	machine_use(m);
+	machine_take(m);
+	KUNIT_EXPECT_FALSE(test, machine_stop(m));
+	machine_use(m);
+	KUNIT_EXPECT_EQ(test, m->interrupts, 0);
+
+	machine_take(m);
+	KUNIT_EXPECT_TRUE(test, virtqueue_enable_cb(m->vq));
+	KUNIT_EXPECT_TRUE(test, machine_interrupts_on(test, m));
+}
+
 /* What the driver enables in a window is not on before its end, but is then */
 static void vring_poll_test_enable_survives(struct kunit *test)
 {
@@ -665,6 +695,121 @@ static void vring_poll_test_deleted(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, machine_interrupts_on(test, m));
 }
 
+static bool machine_registered(struct machine *m)
+{
+	return poll_source_move(m->src, POLL_SOURCE_NO_CPU) != -ENOENT;
+}
+
+static int machine_reset_queue(struct virtqueue *vq)
+{
+	struct machine *m = vq->vdev->priv;
+
+	m->registered_at_reset = machine_registered(m);
+	m->next = 0;
+	m->used = 0;
+	m->wrap = true;
+
+	return m->refuses_reset ? -EIO : 0;
+}
+
+static int machine_enable_queue(struct virtqueue *vq)
+{
+	struct machine *m = vq->vdev->priv;
+
+	m->registered_at_reset |= machine_registered(m);
+	return 0;
+}
+
+static void machine_recycle(struct virtqueue *vq, void *buffer)
+{
+}
+
+static void machine_synchronize(struct virtio_device *vdev)
+{
+}
+
+static const struct virtio_config_ops machine_config = {
+	.disable_vq_and_reset	= machine_reset_queue,
+	.enable_vq_after_reset	= machine_enable_queue,
+	.synchronize_cbs	= machine_synchronize,
+};
+
+/* A queue that is reset is not polled meanwhile, and is again after that */
+static void vring_poll_test_queue_reset(struct kunit *test)
+{
+	struct machine *m = test->priv;
+
+	m->vdev.config = &machine_config;
+	KUNIT_EXPECT_TRUE(test, machine_registered(m));
+	m->refuses_reset = true;
+	KUNIT_EXPECT_EQ(test, virtqueue_reset(m->vq, machine_recycle, NULL),
+			-EIO);
+	KUNIT_EXPECT_FALSE(test, m->registered_at_reset);
+	KUNIT_EXPECT_TRUE(test, machine_registered(m));
+
+	m->refuses_reset = false;
+	KUNIT_EXPECT_EQ(test, virtqueue_reset(m->vq, machine_recycle, NULL), 0);
+	KUNIT_EXPECT_FALSE(test, m->registered_at_reset);
+	KUNIT_EXPECT_TRUE(test, machine_registered(m));
+	KUNIT_EXPECT_TRUE(test, machine_interrupts_on(test, m));
+}
+
+/* The idle loop's part, on another CPU. Runs as a hard interrupt. */
+static void machine_poll_there(void *data)
+{
+	struct machine *m = data;
+
+	m->ops->poll(m->src);
+}
+
+/* Another CPU, kept online, if there is one; this thread stays on its own */
+static int machine_hold_cpu(struct kunit *test)
+{
+	int other;
+
+	migrate_disable();
+	cpus_read_lock();
+	other = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
+	if (other >= nr_cpu_ids) {
+		cpus_read_unlock();
+		migrate_enable();
+		kunit_skip(test, "needs two CPUs online");
+	}
+
+	return other;
+}
+
+static void machine_release_cpu(void)
+{
+	cpus_read_unlock();
+	migrate_enable();
+}
+
+/* Who waits for callbacks waits for the one that the idle loop runs, too */
+static void vring_poll_test_synchronize(struct kunit *test)
+{
+	struct machine *m = test->priv;
+	int other = machine_hold_cpu(test);
+
+	m->vdev.config = &machine_config;
+	m->vdev.poll_source_ready = true;
+	m->slow = true;
+	machine_add(test, m);
+	KUNIT_EXPECT_TRUE(test, machine_start(m));
+	machine_use(m);
+
+	smp_call_function_single(other, machine_poll_there, m, false);
+	while (!READ_ONCE(m->calls))
+		cpu_relax();
+	virtio_synchronize_cbs(&m->vdev);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(m->depth), 0);
+	while (READ_ONCE(m->depth))
+		cpu_relax();
+
+	machine_release_cpu();
+	KUNIT_EXPECT_FALSE(test, machine_stop(m));
+}
+
 static int vring_poll_test_init(struct kunit *test)
 {
 	const struct flavour *flavour = test->param_value;
@@ -717,6 +862,7 @@ static struct kunit_case vring_poll_test_cases[] = {
 	FLAVOURED_CASE(vring_poll_test_late_device),
 	FLAVOURED_CASE(vring_poll_test_late_arrival),
 	FLAVOURED_CASE(vring_poll_test_disable_survives),
+	FLAVOURED_CASE(vring_poll_test_disable_stays),
 	FLAVOURED_CASE(vring_poll_test_enable_survives),
 	FLAVOURED_CASE(vring_poll_test_enable_delayed),
 	FLAVOURED_CASE(vring_poll_test_after_interrupt),
@@ -729,6 +875,8 @@ static struct kunit_case vring_poll_test_cases[] = {
 	FLAVOURED_CASE(vring_poll_test_no_callback),
 	FLAVOURED_CASE(vring_poll_test_unregister),
 	FLAVOURED_CASE(vring_poll_test_deleted),
+	FLAVOURED_CASE(vring_poll_test_queue_reset),
+	FLAVOURED_CASE(vring_poll_test_synchronize),
 	{}
 };
 
