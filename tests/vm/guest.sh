@@ -49,13 +49,16 @@ disk_test() {
 	rm -f "$image"
 }
 
+# What runs the KUnit suites, on two CPUs
+KUNIT_WORDS="kunit.enable=1 maxcpus=2"
+
 # kunit_test NAME OPTION...: boots for the KUnit suites, which run as the kernel does; their results come from its log.
 # Two CPUs, for sources that come and go from another one; a high limit for polling, so that a busy host, which makes all
 # sleeps in the guest longer, does not keep the CPUs from polling at all.
 kunit_test() {
 	local name=$1 results
 	boot_test "$name" --run none --vcpus 2 --timeout 300 \
-		--append "kunit.enable=1 maxcpus=2 haltpoll.guest_halt_poll_ns=10000000" "${@:2}"
+		--append "$KUNIT_WORDS haltpoll.guest_halt_poll_ns=10000000" "${@:2}"
 	results=$(tr -d '\r' <"$LOGS/$name.log" | awk -v run="$name" -f "$ROOT/tests/vm/ktap.awk")
 	grep -E '^(not )?ok|^#' <<<"$results" || true
 	! grep -q '^not ok' <<<"$results" || TAP_FAILED=1
