@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help bench test test-full soak model kernel shell clean
+.PHONY: help bench test test-full soak model mutants kernel shell clean
 
 help: ## this list
 	@echo "targets:"
@@ -28,6 +28,10 @@ soak: ## stress at random for MINUTES, with every ring; SEED=N repeats a run
 model: ## checks the model of event suppression in every order of events
 	@tools/packages.sh test
 	@tests/model/run.sh
+
+mutants: ## puts known faults into the kernel and shows that tests catch each; M=NAME tries one
+	@tools/packages.sh kernel rootfs vm test
+	@tests/mutants/run.sh $(M)
 
 kernel: ## builds the patched kernel and prints the path of its image
 	@tools/packages.sh kernel

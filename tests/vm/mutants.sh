@@ -1,0 +1,8 @@
+#!/bin/bash
+# The tests catch every fault mutant: see tests/mutants.
+#
+# full: a kernel build and a boot for each mutant, about a minute each
+#
+# limit: 7200
+set -euo pipefail
+exec "$(dirname "$0")/../mutants/run.sh"
