@@ -25,7 +25,7 @@ soak: ## stress at random for MINUTES, with every ring; SEED=N repeats a run
 	@tools/packages.sh kernel rootfs vm
 	@tools/soak.sh
 
-model: ## checks the model of event suppression in every order of events
+model: ## checks the models of event suppression and of the lists of sources in every order of events
 	@tools/packages.sh test
 	@tests/model/run.sh
 
