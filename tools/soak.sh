@@ -15,6 +15,7 @@ source "$(dirname "$0")/../tests/vm/guest.sh"
 KERNELS=(test soak)
 RINGS=(split no-event-idx packed)
 RING_OPTS=('' event_idx=off packed=on)
+REPLUG=(no no yes) # see tcg_threads in vm.sh: not in all, so that most run with a thread for each CPU
 INTERRUPTS=(msix shared-msix intx)
 INTERRUPT_OPTS=('' vectors=2 vectors=0)
 
@@ -33,29 +34,33 @@ WORDS='printk.devkmsg=on'
 # sched_cpu_dying() looks whether the CPU is empty before it stops the server of fair tasks, which 6.12 counts as running.
 KNOWN=sched_cpu_dying+
 
-# soak NAME INTERRUPTS OPTS [PACE]: one boot. The disk that comes and goes sits behind a bridge with an SHPC: PCI Express hotplug takes
+# soak NAME INTERRUPTS OPTS REPLUG [PACE]: one boot. The disk that comes and goes sits behind a bridge with an SHPC: PCI Express hotplug takes
 # two locks in both orders when it removes a device, poll_source or not (pciehp_unconfigure_device(), 6.12.117), and lockdep
 # speaks once only.
 soak() {
-	local name=$1 opts=$3 pace=${4:-x-iops-total=300} more=() argument arguments
+	local name=$1 opts=$3 replug=$4 pace=${5:-x-iops-total=300} more=() argument arguments
 	# shellcheck disable=SC2054 # the commas are QEMU's
 	arguments=(
-		-object "throttle-group,id=unbind-pace,$pace" -object throttle-group,id=plug-pace,x-iops-total=300
+		-object "throttle-group,id=unbind-pace,$pace"
 		-blockdev "$(paced unbind)"
 		-device "$(joined virtio-blk-pci,drive=unbind-disk,serial=unbind "$opts")"
-		-blockdev "$(paced plug)"
-		-device pci-bridge,id=hot-port,chassis_nr=1,shpc=on
-		-device "$(joined virtio-blk-pci,id=plug,bus=hot-port,addr=1,drive=plug-disk,serial=plug "$opts")"
 		-object rng-builtin,id=rng -device "$(joined virtio-rng-pci,rng=rng "$opts")"
 		-netdev hubport,id=net0,hubid=0 -device "$(joined virtio-net-pci,netdev=net0,romfile= "$opts")"
 		-netdev hubport,id=net1,hubid=0 -device "$(joined virtio-net-pci,netdev=net1,romfile= "$opts")"
 	)
+	# shellcheck disable=SC2054
+	[[ $replug == no ]] || arguments+=(
+		-object throttle-group,id=plug-pace,x-iops-total=300
+		-blockdev "$(paced plug)"
+		-device pci-bridge,id=hot-port,chassis_nr=1,shpc=on
+		-device "$(joined virtio-blk-pci,id=plug,bus=hot-port,addr=1,drive=plug-disk,serial=plug "$opts")"
+	)
 	for argument in "${arguments[@]}"; do more+=(--qemu "$argument"); done
 	for argument in main unbind plug; do qemu-img create -q -f raw "$images/$argument.raw" 64M; done
-	echo "# $name: interrupts: $2"
+	echo "# $name: interrupts: $2; a disk is unplugged: $replug"
 	boot_test "$name" --run soak --vcpus "$VCPUS" --image "$images/main.raw" --timeout $((seconds + 420)) \
-		--device-opts "$(joined serial=main "$opts")" "${more[@]}" --known "$KNOWN" \
-		--append "$WORDS ps.seed=$SEED ps.seconds=$seconds ps.device_opts=$opts"
+		--device-opts "$(joined serial=main "$opts")" --replug "$replug" "${more[@]}" --known "$KNOWN" \
+		--append "$WORDS ps.seed=$SEED ps.seconds=$seconds ps.replug=$([[ $replug == no ]] || echo 1) ps.device_opts=$opts"
 }
 
 # paced NAME: a disk that takes its time, so that CPUs idle, and poll, while it works: polling windows that end by a hit and
@@ -108,7 +113,7 @@ trap 'rm -rf "$images"' EXIT
 if [[ ${1:-} == --hang ]]; then
 	use_kernel soak
 	seconds=30
-	said=$(soak soak-hang msix '' x-bps-total=100,x-bps-total-max=1000000 2>&1) || true
+	said=$(soak soak-hang msix '' no x-bps-total=100,x-bps-total-max=1000000 2>&1) || true
 	check "soak: a disk that comes to a stop is taken for a hang" grep -q '^not ok - soak-hang: no I/O hung' <<<"$said"
 	check "soak: ... and the log has what helps to find out why" grep -aq 'soak: /sys/kernel/debug/poll_source' "$LOGS/soak-hang.log"
 	check "soak: ... and the run ends" grep -aq '"type":"end","status":1' "$LOGS/soak-hang.jsonl"
@@ -123,7 +128,7 @@ for k in "${!KERNELS[@]}"; do
 		way=$(((i + k + SEED) % ${#INTERRUPTS[@]}))
 		records+=("$LOGS/$name.jsonl")
 		: >"$LOGS/$name.jsonl"
-		soak "$name" "${INTERRUPTS[way]}" "$(joined "${RING_OPTS[i]}" "${INTERRUPT_OPTS[way]}")"
+		soak "$name" "${INTERRUPTS[way]}" "$(joined "${RING_OPTS[i]}" "${INTERRUPT_OPTS[way]}")" "${REPLUG[i]}"
 	done
 done
 check "soak: in each boot, the poll sources of disks served requests" polled "${records[@]}"

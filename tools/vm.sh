@@ -11,6 +11,7 @@
 #   --append WORDS      more for the kernel command line; ps.KEY=VALUE words are for the guest's program
 #   --device-opts LIST  more properties of the guest's disk (default: DEVICE_OPTS)
 #   --transport NAME    how the disk is attached: pci (the default) or mmio
+#   --replug yes        the guest asks QEMU for devices that go and come (default: no)
 #   --qemu ARGUMENT     one more argument for QEMU; may be given again and again
 #   --image FILE        a disk image for the guest's disk, by its name's end qcow2 or raw (default: null-co, a disk that
 #                       keeps nothing and answers after LATENCY_NS)
@@ -32,7 +33,7 @@ source "$ROOT/tools/qmp.sh"
 
 COMPLAINTS='Oops|BUG:|WARNING:|INFO: task .* blocked|rcu: INFO|Internal error:|Kernel panic|Unable to handle kernel|soft lockup|DEADLOCK|nobody cared'
 
-KERNEL='' INITRD='' RUN='' RESULTS='' LOG='' INFO='' APPEND='' IMAGE='' TIMEOUT=600 LABEL='guest' TRANSPORT=pci REBOOTS=no QEMU_MORE=() KNOWN=()
+KERNEL='' INITRD='' RUN='' RESULTS='' LOG='' INFO='' APPEND='' IMAGE='' TIMEOUT=600 LABEL='guest' TRANSPORT=pci REBOOTS=no REPLUG=no QEMU_MORE=() KNOWN=()
 
 parse() {
 	while (($# > 1)); do
@@ -47,6 +48,7 @@ parse() {
 		--append) APPEND=$2 ;;
 		--device-opts) DEVICE_OPTS=$2 ;;
 		--transport) TRANSPORT=$2 ;;
+		--replug) REPLUG=$2 ;;
 		--qemu) QEMU_MORE+=("$2") ;;
 		--image) IMAGE=$2 ;;
 		--known) KNOWN+=("$2") ;;
@@ -59,6 +61,7 @@ parse() {
 	done
 	(($# == 0)) || die "tools/vm.sh: $1 lacks its value"
 	want_one_of TRANSPORT pci mmio
+	want_one_of REPLUG no yes
 	want_one_of REBOOTS yes no
 	[[ $KERNEL && $INITRD && $RUN && $RESULTS && $LOG ]] ||
 		die "tools/vm.sh needs --kernel, --initrd, --run, --results and --log"
@@ -124,9 +127,18 @@ kernel_line() {
 		"maxcpus=1 virtio_blk.poll_queues=$VCPUS cpuidle_haltpoll.force=1 ps.run=$RUN ps.vcpus=$VCPUS $APPEND"
 }
 
+# tcg_threads: emulated CPUs have a thread each. But where devices go and come QEMU before 8.2 has to make do with one for all:
+# a CPU that runs while another one changes the memory map may look its devices up in the new map by an index of the old one,
+# and what it stores to one device, a doorbell say, goes to another one or nowhere.
+tcg_threads() {
+	if [[ $REPLUG == yes ]] && ! printf '8.2\n%s\n' "$(qemu_version)" | sort -CV; then echo single; else echo multi; fi
+}
+
+qemu_version() { "$QEMU" --version | sed -n '1s/.*version \([0-9.]*\).*/\1/p'; }
+
 qemu_command() {
 	local cpu=host accel=kvm serial
-	[[ $ACCEL_USED == kvm ]] || cpu=${TCG_CPU:-max} accel='tcg,thread=multi'
+	[[ $ACCEL_USED == kvm ]] || cpu=${TCG_CPU:-max} accel="tcg,thread=$(tcg_threads)"
 	# An iothread needs a transport with ioeventfd, which virtio-mmio has with KVM only.
 	case $TRANSPORT in
 	pci) DEVICE="virtio-blk-pci,iothread=disk-thread" ;;

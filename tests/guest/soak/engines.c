@@ -25,9 +25,11 @@ struct engine engines[] = {
 	{ .name = "io_uring unbind", .serial = DISK_UNBIND, .run = run_uring,
 	  .first = 8 * MIB, .blocks = 8 * MIB, .may_fail = true },
 	{ .name = "pread plug", .serial = DISK_PLUG, .run = run_plain,
-	  .first = 0, .blocks = 8 * MIB, .may_fail = true },
+	  .first = 0, .blocks = 8 * MIB, .may_fail = true,
+	  .offered = can_replug },
 	{ .name = "io_uring plug", .serial = DISK_PLUG, .run = run_uring,
-	  .first = 8 * MIB, .blocks = 8 * MIB, .may_fail = true },
+	  .first = 8 * MIB, .blocks = 8 * MIB, .may_fail = true,
+	  .offered = can_replug },
 	/* The generator is taken away and brought back by a suspend. */
 	{ .name = "hwrng", .run = run_rng, .may_fail = true },
 	{ .name = "packets", .run = run_net, .may_fail = true },

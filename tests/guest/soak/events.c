@@ -263,7 +263,7 @@ struct event events[] = {
 	{ .name = "unbind virtio-pci", .min_ms = 500, .max_ms = 5000,
 	  .act = rebind_transport, .may_refuse = rebind_refused },
 	{ .name = "unplug", .min_ms = 500, .max_ms = 4000,
-	  .act = replug_disk },
+	  .act = replug_disk, .offered = can_replug },
 	{ .name = "ring resize", .min_ms = 200, .max_ms = 1500,
 	  .act = resize_rings, .may_refuse = resize_refused },
 	{ .name = "suspend", .min_ms = 5000, .max_ms = 20000,

@@ -169,6 +169,11 @@ static int replug(struct event *event)
 	return ret;
 }
 
+bool can_replug(const struct soak *soak)
+{
+	return soak->replug;
+}
+
 int replug_disk(struct event *event)
 {
 	int ret;

@@ -4,7 +4,7 @@
  * and the events, watches them, and ends with tests as TAP and with what was
  * counted, as records {"type":"soak",...}.
  *
- * ps.seed=N ps.seconds=N (30)
+ * ps.seed=N ps.seconds=N (30) ps.replug=N (0; 1: there is a disk to unplug)
  * ps.device_opts=LIST (of the disk that QEMU puts back, as tools/vm.sh has it)
  */
 #define _GNU_SOURCE
@@ -108,7 +108,13 @@ static void start_threads(struct soak *soak)
 	for (i = 0; i < engine_count; i++) {
 		engines[i].soak = soak;
 		engines[i].prng = prng_of(soak->seed, engines[i].name);
-		start_thread(&engines[i].thread, run_engine, &engines[i]);
+		engines[i].is_offered = !engines[i].offered ||
+					engines[i].offered(soak);
+		if (engines[i].is_offered)
+			start_thread(&engines[i].thread, run_engine,
+				     &engines[i]);
+		else
+			engines[i].ended = true;
 	}
 	for (i = 0; i < event_count; i++) {
 		struct event *event = &events[i];
@@ -255,7 +261,7 @@ static bool saw_failure(const struct engine *engine)
 
 static bool did_nothing(const struct engine *engine)
 {
-	return !engine->done;
+	return engine->is_offered && !engine->done;
 }
 
 static bool was_refused(const struct event *event)
@@ -309,6 +315,7 @@ int main(void)
 	struct soak soak = {
 		.seed = param_number("seed", 1),
 		.seconds = param_number("seconds", 30),
+		.replug = param_number("replug", 0),
 		.device_opts = param("device_opts", ""),
 		.net_lock = PTHREAD_MUTEX_INITIALIZER,
 		.sleep_lock = PTHREAD_MUTEX_INITIALIZER,

@@ -46,6 +46,7 @@ void clock_start(void);
 struct soak {
 	uint32_t seed;
 	unsigned int seconds, cpus;
+	bool replug;			/* there is a disk to unplug */
 	const char *device_opts;
 	atomic_bool stop_events, stop_engines;
 	/*
@@ -74,6 +75,7 @@ struct engine {
 	void (*run)(struct engine *engine);
 	unsigned int first, blocks;	/* its part of the disk */
 	bool may_fail;			/* what it works on comes and goes */
+	bool (*offered)(const struct soak *soak);
 
 	struct soak *soak;
 	struct prng prng;
@@ -81,6 +83,7 @@ struct engine {
 	/* When each request in flight was begun, by run_ns(); 0: none. */
 	_Atomic uint64_t since[DEPTH];
 	_Atomic uint64_t done, failed, wrong;
+	bool is_offered;
 	atomic_bool ended;
 };
 
@@ -100,6 +103,8 @@ struct event {
 	bool is_offered;
 	atomic_bool ended;
 };
+
+bool can_replug(const struct soak *soak);
 
 /* engines.c: the table, and what all engines need */
 extern struct engine engines[];

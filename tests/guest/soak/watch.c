@@ -135,6 +135,10 @@ static void dump_stack(const char *task)
 		path = format_text("%s/stack", task);
 		dump_file(path);
 		free(path);
+		/* How often it slept: whether it waits, or looks again and again. */
+		path = format_text("%s/status", task);
+		dump_file(path);
+		free(path);
 	}
 	free(line);
 }
@@ -154,6 +158,8 @@ void dump_state(const char *hang)
 	dump_file("/proc/interrupts");
 	dump_file("/sys/devices/system/cpu/online");
 	walk("/sys/kernel/debug/block", 2, dump_busy);
+	walk("/proc", 0, dump_tasks);
+	sleep_ns(2 * SECOND);
 	walk("/proc", 0, dump_tasks);
 	write_file("/proc/sysrq-trigger", "w");
 	write_file("/proc/sysrq-trigger", "l");
