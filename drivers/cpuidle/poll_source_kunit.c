@@ -416,7 +416,8 @@ static void poll_source_test_fairness(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->starts, fake->stops);
 	fake_need_windows(test, fake);
 	KUNIT_EXPECT_GT(test, greedy->src.hits, fake->src.hits);
-	KUNIT_EXPECT_GT(test, fake->src.hits, 0);
+	/* Not only when the window ends, or the greedy one sits it out */
+	KUNIT_EXPECT_GT(test, fake->src.hits, fake->src.raced);
 }
 
 /* A source that nobody owns is not polled until its interrupt is seen */
