@@ -15,7 +15,8 @@
 
 #define VIRTIO_DEVICES "/sys/bus/virtio/devices"
 #define HALT_POLL_NS "/sys/module/haltpoll/parameters/guest_halt_poll_ns"
-#define HALT_POLL_SHRINK "/sys/module/haltpoll/parameters/guest_halt_poll_allow_shrink"
+#define HALT_POLL_SHRINK \
+	"/sys/module/haltpoll/parameters/guest_halt_poll_allow_shrink"
 #define CPUS "/sys/devices/system/cpu"
 #define WAKE_ALARM "/sys/class/rtc/rtc0/wakealarm"
 #define MAX_CHOICES 64
