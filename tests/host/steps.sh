@@ -52,7 +52,7 @@ variant() {
 	[[ ! $lost ]] || { echo "lost: $lost"; return 1; }
 }
 
-merged_config "$ROOT"/tools/config/{common,test,"$ARCH"}.config >"$dir/wanted.config"
+merged_config "$ROOT"/tools/config/{common,devices,test,"$ARCH"}.config >"$dir/wanted.config"
 pristine_tree "$patched" "$tree" "$stage"
 number=0 lost=""
 while read -r patch; do
