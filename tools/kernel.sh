@@ -16,9 +16,9 @@ flavour=${1:-}
 targets=("${KERNEL_IMAGE##*/}")
 case $flavour in
 bench) fragments=(common.config "$ARCH.config") ;;
-test) fragments=(common.config devices.config test.config "$ARCH.config") ;;
+test) fragments=(common.config devices.config kunit.config test.config "$ARCH.config") ;;
 soak) fragments=(common.config devices.config "$ARCH.config") ;;
-kcsan) fragments=(common.config devices.config test.config kcsan.config "$ARCH.config") ;;
+kcsan) fragments=(common.config devices.config kunit.config test.config kcsan.config "$ARCH.config") ;;
 modules) fragments=(common.config modules.config "$ARCH.config") targets+=(modules) ;;
 *) die "there is no kernel flavour '$flavour'" "usage: tools/kernel.sh bench|test|soak|kcsan|modules" ;;
 esac

@@ -21,7 +21,7 @@ mkdir -p "$logs"
 prepare() {
 	local log=$logs/sparse-prepare.log wanted=$dir/wanted.config
 	mkdir -p "$2"
-	merged_config "$ROOT"/tools/config/{common,devices,test,"$ARCH"}.config >"$wanted"
+	merged_config "$ROOT"/tools/config/{common,devices,kunit,test,"$ARCH"}.config >"$wanted"
 	configure "$1" "$2" "$wanted" "$log" || die_of_log "the kernel could not be configured" "$log"
 	kernel_make "$1" "$2" -j "$JOBS" prepare >"$log" 2>&1 || die_of_log "the kernel's build could not be prepared" "$log"
 }

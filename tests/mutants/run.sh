@@ -40,7 +40,7 @@ prepare() {
 		cp -al "$patched" "$tree"
 		cp "$patched.state/id" "$dir/id"
 	fi
-	merged_config "$ROOT"/tools/config/{common,devices,test,"$ARCH"}.config | write_file "$wanted"
+	merged_config "$ROOT"/tools/config/{common,devices,kunit,test,"$ARCH"}.config | write_file "$wanted"
 	mapfile -t files < <(series_edits && kernel_files)
 	put_files "$original" "$tree" "${files[@]}" # what a run that was cut off has left
 	touch "$unfinished"
