@@ -253,11 +253,9 @@ write_info() {
 
 host_cpu() { sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1; }
 
-# complaints: the kernel's log from the first line on that no good run has; nothing where there is none.
+# complaints: lines of the kernel's log that no good run has, with what follows them; nothing where all are known.
 complaints() {
-	local number
-	number=$(grep -anE "$COMPLAINTS" "$LOG" | unknown | head -n 1 | cut -d : -f 1)
-	[[ ! $number ]] || tail -n "+$number" "$LOG" | tr -d '\r' | head -n 60
+	[[ ! $(grep -aE "$COMPLAINTS" "$LOG" | unknown) ]] || grep -aE -A 25 "$COMPLAINTS" "$LOG" | tr -d '\r' | head -n 60
 }
 
 # unknown: of the complaints, those that --known does not name.
