@@ -34,9 +34,9 @@ WORDS='printk.devkmsg=on'
 # sched_cpu_dying() looks whether the CPU is empty before it stops the server of fair tasks, which 6.12 counts as running.
 KNOWN=sched_cpu_dying+
 
-# soak NAME INTERRUPTS OPTS REPLUG [PACE]: one boot. The disk that comes and goes sits behind a bridge with an SHPC: PCI Express hotplug takes
-# two locks in both orders when it removes a device, poll_source or not (pciehp_unconfigure_device(), 6.12.117), and lockdep
-# speaks once only.
+# soak NAME INTERRUPTS OPTS REPLUG [PACE]: one boot. The disk that comes and goes sits behind a bridge with an SHPC: PCI
+# Express hotplug takes two locks in both orders when it removes a device, poll_source or not (pciehp_unconfigure_device(),
+# 6.12.117), and lockdep speaks once only.
 soak() {
 	local name=$1 opts=$3 replug=$4 pace=${5:-x-iops-total=300} more=() argument arguments
 	# shellcheck disable=SC2054 # the commas are QEMU's

@@ -33,7 +33,8 @@ source "$ROOT/tools/qmp.sh"
 
 COMPLAINTS='Oops|BUG:|WARNING:|INFO: task .* blocked|rcu: INFO|Internal error:|Kernel panic|Unable to handle kernel|soft lockup|DEADLOCK|nobody cared'
 
-KERNEL='' INITRD='' RUN='' RESULTS='' LOG='' INFO='' APPEND='' IMAGE='' TIMEOUT=600 LABEL='guest' TRANSPORT=pci REBOOTS=no REPLUG=no QEMU_MORE=() KNOWN=()
+KERNEL='' INITRD='' RUN='' RESULTS='' LOG='' INFO='' APPEND='' IMAGE='' TIMEOUT=600 LABEL='guest'
+TRANSPORT=pci REBOOTS=no REPLUG=no QEMU_MORE=() KNOWN=()
 
 parse() {
 	while (($# > 1)); do
