@@ -153,11 +153,14 @@ EXPORT_SYMBOL_GPL(virtio_poll_source_init);
  */
 void virtio_poll_source_ready(struct virtio_device *vdev)
 {
+	bool again;
 	int ret;
 
 	mutex_lock(&vdev->poll_source_lock);
+	/* A device that forgets its status is said to be ready again */
+	again = vdev->poll_source_ready;
 	vdev->poll_source_ready = true;
-	if (vdev->poll_source_wanted) {
+	if (vdev->poll_source_wanted && !again) {
 		ret = virtio_poll_source_attach(vdev);
 		if (ret)
 			dev_dbg(&vdev->dev, "poll_source: error %d\n", ret);

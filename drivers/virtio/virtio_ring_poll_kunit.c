@@ -72,7 +72,7 @@ struct machine {
 	unsigned int interrupts;
 	bool bad_id;		/* returns a buffer that does not exist */
 	bool refuses_reset;	/* of the queue */
-	bool registered_at_reset;	/* the poll source was */
+	bool registered_at_reset;	/* the poll source was, or seemed so */
 };
 
 static void machine_use(struct machine *m);
@@ -704,7 +704,10 @@ static int machine_reset_queue(struct virtqueue *vq)
 {
 	struct machine *m = vq->vdev->priv;
 
-	m->registered_at_reset = machine_registered(m);
+	mutex_lock(&vq->vdev->poll_source_lock);
+	m->registered_at_reset = machine_registered(m) ||
+				 virtqueue_is_polled(vq);
+	mutex_unlock(&vq->vdev->poll_source_lock);
 	m->next = 0;
 	m->used = 0;
 	m->wrap = true;
@@ -752,6 +755,25 @@ static void vring_poll_test_queue_reset(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, m->registered_at_reset);
 	KUNIT_EXPECT_TRUE(test, machine_registered(m));
 	KUNIT_EXPECT_TRUE(test, machine_interrupts_on(test, m));
+}
+
+/* A device that forgets its status is made ready again, which changes nothing */
+static void vring_poll_test_ready_twice(struct kunit *test)
+{
+	struct machine *m = test->priv;
+	int cpu = raw_smp_processor_id();
+
+	m->vdev.poll_source_wanted = true;
+	m->vdev.poll_source_ready = true;
+	KUNIT_EXPECT_EQ(test, poll_source_move(m->src, cpu), 0);
+	virtio_poll_source_ready(&m->vdev);
+	KUNIT_EXPECT_EQ(test, m->src->cpu, cpu);
+	KUNIT_EXPECT_TRUE(test, machine_registered(m));
+
+	virtio_poll_source_reset(&m->vdev);
+	KUNIT_EXPECT_FALSE(test, machine_registered(m));
+	virtio_poll_source_ready(&m->vdev);
+	KUNIT_EXPECT_TRUE(test, machine_registered(m));
 }
 
 /* The idle loop's part, on another CPU. Runs as a hard interrupt. */
@@ -876,6 +898,7 @@ static struct kunit_case vring_poll_test_cases[] = {
 	FLAVOURED_CASE(vring_poll_test_unregister),
 	FLAVOURED_CASE(vring_poll_test_deleted),
 	FLAVOURED_CASE(vring_poll_test_queue_reset),
+	FLAVOURED_CASE(vring_poll_test_ready_twice),
 	FLAVOURED_CASE(vring_poll_test_synchronize),
 	{}
 };

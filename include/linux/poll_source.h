@@ -86,7 +86,8 @@ struct poll_source_ops {
  * @name: what to call it in tracepoints and in debugfs; has to stay until the
  *	source is unregistered
  * @cpu: the CPU that owns the source, or POLL_SOURCE_NO_CPU. Set by the driver
- *	before registration, by the core after.
+ *	before registration, by the core after: not to be written to while the
+ *	source is registered.
  * @windows: polling windows that the source took part in
  * @hits: times that @check said true
  * @raced: times that @stop said true
