@@ -18,6 +18,7 @@
  * spin, with the faults that it refutes: change both.
  */
 
+#include <linux/compiler.h>
 #include <linux/cpu.h>
 #include <linux/cpuidle.h>
 #include <linux/debugfs.h>
@@ -26,13 +27,16 @@
 #include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/mutex.h>
+#include <linux/notifier.h>
 #include <linux/percpu.h>
 #include <linux/poll_source.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/idle.h>
 #include <linux/seq_file.h>
 #include <linux/smp.h>
+#include <linux/suspend.h>
 #include <linux/workqueue.h>
 
 #define CREATE_TRACE_POINTS
@@ -68,19 +72,24 @@ DEFINE_STATIC_KEY_FALSE(poll_source_key);
 static DEFINE_MUTEX(poll_source_mutex);
 static LIST_HEAD(poll_sources);
 
+/* No source is polled: the system is going to sleep, or about to wake up */
+static bool poll_source_asleep;
+
 /*
  * Once a second a source whose interrupt has not been seen since sits a window
  * out, so that the interrupt can show to which CPU it goes by now.
  */
 static bool poll_source_probe(struct poll_source *src)
 {
+	unsigned long irqs;
 	bool seen;
 
 	if (time_before(jiffies, src->next_probe))
 		return false;
 
-	seen = src->irqs != src->probe_irqs;
-	src->probe_irqs = src->irqs;
+	irqs = READ_ONCE(src->irqs);
+	seen = irqs != src->probe_irqs;
+	src->probe_irqs = irqs;
 	src->next_probe = jiffies + HZ;
 
 	return !seen;
@@ -93,7 +102,7 @@ static void poll_source_start(struct poll_source_cpu *pc,
 		return;
 
 	src->active = true;
-	src->windows++;
+	WRITE_ONCE(src->windows, src->windows + 1);
 	list_move_tail(&src->node, &pc->active);
 	trace_poll_source_start(src);
 }
@@ -101,7 +110,8 @@ static void poll_source_start(struct poll_source_cpu *pc,
 /*
  * The driver's work, in the context of the interrupt that it replaces. Softirqs
  * run at the end, with interrupts on: @src may be gone on return, and the lists
- * may have changed.
+ * may have changed. All that is on the idle task's stack, which has as much room
+ * left as an interrupt stack.
  */
 static void poll_source_run(struct poll_source_cpu *pc,
 			    struct poll_source *src)
@@ -129,7 +139,7 @@ static void poll_source_stop(struct poll_source_cpu *pc,
 	raced = src->ops->stop(src);
 	trace_poll_source_stop(src, raced);
 	if (raced) {
-		src->raced++;
+		WRITE_ONCE(src->raced, src->raced + 1);
 		poll_source_run(pc, src);
 	}
 }
@@ -145,7 +155,7 @@ static void poll_source_round(struct poll_source_cpu *pc)
 
 		/* To the tail, so that the others are looked at first next time */
 		list_move_tail(&src->node, &pc->active);
-		src->hits++;
+		WRITE_ONCE(src->hits, src->hits + 1);
 		trace_poll_source_hit(src);
 		poll_source_run(pc, src);
 		return;
@@ -179,6 +189,10 @@ static bool poll_source_window(struct cpuidle_driver *drv,
 {
 	struct poll_source_cpu *pc = this_cpu_ptr(&poll_source_cpus);
 	struct poll_source *src, *next;
+
+	/* Pairs with synchronize_rcu() in poll_source_pm_notify() */
+	if (READ_ONCE(poll_source_asleep))
+		return false;
 
 	pc->polling = true;
 	pc->work_ns = 0;
@@ -368,12 +382,12 @@ int poll_source_register(struct poll_source *src)
 	}
 
 	src->cpu = POLL_SOURCE_NO_CPU;
-	src->claimed_cpu = cpu;
+	WRITE_ONCE(src->claimed_cpu, cpu);
 	src->active = false;
 	src->windows = 0;
 	src->hits = 0;
 	src->raced = 0;
-	src->irqs = 0;
+	WRITE_ONCE(src->irqs, 0);
 	src->probe_irqs = 0;
 	src->next_probe = jiffies + HZ;
 	list_add_tail(&src->all, &poll_sources);
@@ -393,8 +407,8 @@ EXPORT_SYMBOL_GPL(poll_source_register);
  * @src: the source
  *
  * When this function returns, the source's event is on, no operation runs or
- * will run, and what came while the event was off has been handled. The driver
- * sees to it that poll_source_claim() is not called after that.
+ * will run, and what came while the event was off has been handled. An interrupt
+ * handler may still be in poll_source_claim(): @src has to stay until it is not.
  *
  * Context: May sleep. Not from an operation of a source.
  *
@@ -466,7 +480,7 @@ EXPORT_SYMBOL_GPL(poll_source_move);
 
 /**
  * poll_source_claim - say that a source's interrupt has arrived on this CPU
- * @src: the source; has to be registered
+ * @src: the source; nothing is done for one that is not registered any more
  *
  * For the interrupt handler to call. If another CPU owns the source, or none,
  * this one will before long. So a source follows its interrupt wherever
@@ -478,7 +492,7 @@ void poll_source_claim(struct poll_source *src)
 {
 	int cpu = smp_processor_id();
 
-	src->irqs++;
+	WRITE_ONCE(src->irqs, READ_ONCE(src->irqs) + 1);
 
 	if (likely(READ_ONCE(src->cpu) == cpu))
 		return;
@@ -489,6 +503,40 @@ void poll_source_claim(struct poll_source *src)
 }
 EXPORT_SYMBOL_GPL(poll_source_claim);
 
+/*
+ * A driver that leaves its device running over a system sleep counts on its
+ * interrupt handler not to run once device interrupts are suspended, and the
+ * idle loop knows nothing of that. So nothing is polled from the very beginning
+ * until all is over.
+ */
+static int poll_source_pm_notify(struct notifier_block *nb,
+				 unsigned long event, void *unused)
+{
+	switch (event) {
+	case PM_SUSPEND_PREPARE:
+	case PM_HIBERNATION_PREPARE:
+	case PM_RESTORE_PREPARE:
+		WRITE_ONCE(poll_source_asleep, true);
+		/*
+		 * For windows that are open to end: RCU watches them, and the
+		 * idle loop runs with preemption off.
+		 */
+		synchronize_rcu();
+		break;
+	case PM_POST_SUSPEND:
+	case PM_POST_HIBERNATION:
+	case PM_POST_RESTORE:
+		WRITE_ONCE(poll_source_asleep, false);
+		break;
+	}
+
+	return NOTIFY_OK;
+}
+
+static struct notifier_block poll_source_pm_nb = {
+	.notifier_call = poll_source_pm_notify,
+};
+
 static int poll_source_show(struct seq_file *m, void *unused)
 {
 	struct poll_source *src;
@@ -498,7 +546,8 @@ static int poll_source_show(struct seq_file *m, void *unused)
 	mutex_lock(&poll_source_mutex);
 	list_for_each_entry(src, &poll_sources, all)
 		seq_printf(m, "%s %d %lu %lu %lu %lu\n", src->name, src->cpu,
-			   src->windows, src->hits, src->raced, src->irqs);
+			   READ_ONCE(src->windows), READ_ONCE(src->hits),
+			   READ_ONCE(src->raced), READ_ONCE(src->irqs));
 	mutex_unlock(&poll_source_mutex);
 
 	return 0;
@@ -518,6 +567,6 @@ static int __init poll_source_init(void)
 
 	debugfs_create_file("poll_source", 0444, NULL, NULL, &poll_source_fops);
 
-	return 0;
+	return register_pm_notifier(&poll_source_pm_nb);
 }
 core_initcall(poll_source_init);

@@ -2,7 +2,9 @@
 /*
  * Suspend to idle while a polled disk does I/O, woken by the clock: all comes
  * back, poll_source with it. Virtio's drivers reset their devices for that, and
- * set them up again.
+ * set them up again. No device is polled meanwhile, be it reset or not: to be
+ * run with virtio_poll_source.enable=1, since there are devices that always have
+ * something outstanding, as the port for the results does.
  *
  * ps.rounds=N (5)
  */
@@ -11,8 +13,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#define TRACING "/sys/kernel/tracing/"
 #define ALARM "/sys/class/rtc/rtc0/wakealarm"
 #define JOBS 3
 
@@ -29,6 +34,36 @@ static bool suspended(void)
 	write_file(ALARM, "0");
 	return !write_file(ALARM, "+2") &&
 	       !write_file("/sys/power/state", "freeze");
+}
+
+/* Where the next window begins from here on, or the end */
+static const char *next_window(const char *trace)
+{
+	const char *start = strstr(trace, "poll_source_start: source=");
+
+	return start ? start : trace + strlen(trace);
+}
+
+/*
+ * There are windows before the kernel begins to suspend, as there should be
+ * always, and none from when tasks are frozen until they thaw.
+ */
+static bool not_polled_asleep(char *trace)
+{
+	char *begin = strstr(trace, "suspend_resume: freeze_processes");
+	char *end = strstr(trace, "suspend_resume: thaw_processes");
+	const char *window;
+
+	if (!begin || !end || next_window(trace) > begin) {
+		send_tap("# the trace has %s", begin && end ?
+			 "no window before it sleeps" : "no suspend");
+		return false;
+	}
+	window = next_window(begin);
+	if (window < end)
+		send_tap("# while asleep: %.*s", (int)strcspn(window, "\n"),
+			 window);
+	return window > end;
 }
 
 static bool all_go_on(const struct io *io)
@@ -56,14 +91,31 @@ static bool all_go_on_polled(const struct disk *disk, const struct io *io)
 	return false;
 }
 
+static bool traced_suspend(const struct disk *disk, const struct io *io,
+			   bool *unpolled)
+{
+	char *trace;
+	bool slept;
+
+	write_file(TRACING "trace", "");
+	write_file(TRACING "tracing_on", "1");
+	slept = all_go_on_polled(disk, io) && suspended();
+	write_file(TRACING "tracing_on", "0");
+	trace = read_file(TRACING "trace");
+	*unpolled &= trace && not_polled_asleep(trace);
+	free(trace);
+	return slept;
+}
+
 /* One on each CPU, and one that goes where it likes. */
 static void start_jobs(const struct disk *disk, struct io *io)
 {
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	int i;
 
 	for (i = 0; i < JOBS; i++) {
 		struct io_job job = {
-			.node = disk->node, .cpu = i < 2 ? i : -1,
+			.node = disk->node, .cpu = i < cpus ? i : -1,
 			.first = 1024 * i, .blocks = 1024, .verify = true,
 		};
 
@@ -76,16 +128,20 @@ int main(void)
 	struct disk disk = find_disk();
 	unsigned int rounds = param_number("rounds", 5), round;
 	bool slept = true, went_on, back = true, polled = true, right = true;
+	bool unpolled = true;
 	struct io io[JOBS];
 	int i;
 
 	test(!set_poll_source(&disk, true), "poll_source can be set");
+	test(!write_file(TRACING "events/power/suspend_resume/enable", "1") &&
+	     !write_file(TRACING "events/poll_source/poll_source_start/enable",
+			 "1"), "the tracepoints are on");
 	start_jobs(&disk, io);
 	went_on = all_go_on(io);
 	for (round = 0; slept && went_on && round < rounds; round++) {
 		uint64_t hits;
 
-		slept = suspended();
+		slept = traced_suspend(&disk, io, &unpolled);
 		back &= poll_source_is(&disk, true);
 		hits = count_sources(&disk).hits;
 		went_on = all_go_on(io);
@@ -96,6 +152,7 @@ int main(void)
 	test(slept, "it sleeps and wakes");
 	errno = 0;
 	test(went_on, "the I/O goes on each time");
+	test(unpolled, "no source is polled meanwhile");
 	test(back, "poll_source is 1 each time");
 	test(polled, "the disk is polled each time");
 	for (i = 0; i < JOBS; i++) {

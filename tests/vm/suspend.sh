@@ -1,5 +1,6 @@
 #!/bin/bash
-# Suspend to idle, several times, while a polled disk does I/O: all rings come back, polled, and no request is lost.
+# Suspend to idle, several times, while a polled disk does I/O: all rings come back, polled, and no request is lost; nothing is
+# polled meanwhile.
 #
 # The limit leaves time to build the kernel.
 # limit: 1200
@@ -13,7 +14,7 @@ suspend() {
 	rm -f "$image"
 	qemu-img create -q -f raw "$image" 64M
 	boot_test "suspend-$name" --run suspend --image "$image" --vcpus 2 --timeout 240 \
-		--append "haltpoll.guest_halt_poll_ns=2000000" "$@"
+		--append "haltpoll.guest_halt_poll_ns=2000000 virtio_poll_source.enable=1" "$@"
 	rm -f "$image"
 }
 
