@@ -123,7 +123,7 @@ disk() {
 # An emulated CPU has none of the faults that the kernel's mitigations are for, and pays for them with each system call.
 kernel_line() {
 	local emulated=''
-	[[ $ACCEL_USED == kvm ]] || emulated=' mitigations=off'
+	[[ $ACCEL_USED == kvm ]] || emulated=" mitigations=off$TCG_WORDS"
 	echo "console=$CONSOLE panic=-1 oops=panic sysctl.kernel.hung_task_timeout_secs=20$emulated" \
 		"maxcpus=1 virtio_blk.poll_queues=$VCPUS cpuidle_haltpoll.force=1 ps.run=$RUN ps.vcpus=$VCPUS $APPEND"
 }
