@@ -14,7 +14,7 @@ group() {
 		echo bc:bc bison:bison flex:flex gcc:gcc libc6-dev:/usr/include/stdio.h make:make ccache:ccache
 		echo patch:patch xz-utils:xz perl:perl
 		compiler_packages
-		echo "${KERNEL_PACKAGES[@]}"
+		((${#KERNEL_PACKAGES[@]} == 0)) || echo "${KERNEL_PACKAGES[@]}"
 		[[ $KERNEL_SRC ]] || echo "linux-source-${BASE#linux-}:/usr/src/linux-source-${BASE#linux-}.tar.xz"
 		;;
 	rootfs)
