@@ -3,10 +3,16 @@
 #
 # usage: tests/run.sh [--full] [NAME]     NAME: one test, e.g. style or host/style
 #
-# A test is an executable file of tests/host or tests/vm that prints TAP. It may state its time limit in a comment
-# "# limit: SECONDS"; what it prints is kept in $OUT/test/NAME.tap. One with a comment "# full: REASON" runs with --full, or
-# by its name, only.
+# A test is an executable file of tests/host or tests/vm that prints TAP; what it prints is kept in $OUT/test/ARCH/NAME.tap.
+# Comments in it say more:
+#
+#   # limit: SECONDS        how long it may take, where five minutes are not enough
+#   # full: REASON          it runs with --full, or by its name, only
+#   # also: ARCH            where no ARCH is asked for, tests run for the default one, and this one for ARCH as well;
+#                           with --full all tests do that depend on the architecture: those of tests/vm, and those that say so
+#   # only: ARCH, REASON    it does not run for another one
 set -euo pipefail
+asked_arch=${ARCH:-}
 source "$(dirname "$0")/../tools/lib.sh"
 
 DEFAULT_LIMIT=300
@@ -21,8 +27,26 @@ tests() {
 	done
 }
 
-# full_only PATH: why the test runs with --full only; nothing where it always runs.
-full_only() { sed -n 's/^# full: //p' "$1"; }
+# says PATH KEY: what the test says of itself in its comment "# KEY: ..."
+says() { sed -n "s/^# $2: //p" "$1"; }
+
+# archs_of PATH: the architectures that the test runs for.
+archs_of() {
+	local also other
+	echo "$ARCH"
+	[[ ! $asked_arch ]] || return 0
+	also=$(says "$1" also)
+	[[ $full == no || (! $also && $1 != */vm/*) || $(says "$1" only) ]] || also=$(names_of .sh "$ROOT"/tools/arch/*.sh)
+	for other in $also; do [[ $other == "$ARCH" ]] || echo "$other"; done
+}
+
+# left_out PATH: why the test does not run here; nothing where it does.
+left_out() {
+	local only
+	only=$(says "$1" only)
+	if [[ $only && ${only%%,*} != "$ARCH" ]]; then echo "$ARCH: ${only#*, }"; return; fi
+	[[ $full == yes || $by_name == yes ]] || says "$1" full
+}
 
 # show LINE: on stdout, on a line of its own.
 show() {
@@ -41,15 +65,17 @@ count() {
 	counted=$((counted + 1))
 }
 
-# run_test PATH
+# run_test ARCH PATH
 run_test() {
-	local name=${1#"$ROOT/tests/"} limit counted=0 line status=0 began=$SECONDS log
+	local name=${2#"$ROOT/tests/"} limit counted=0 line status=0 began=$SECONDS log
 	name=${name%.sh}
-	limit=$(sed -n 's/^# limit: \([0-9]*\)$/\1/p' "$1")
+	limit=$(says "$2" limit)
 	limit=${limit:-$DEFAULT_LIMIT}
-	log=$OUT/test/${name//\//-}.tap
+	log=$OUT/test/$1/${name//\//-}.tap
+	mkdir -p "${log%/*}"
+	[[ $1 == "$ARCH" ]] || name+=" ($1)"
 	show "# $name"
-	timeout -k 20 "$limit" "$1" </dev/null >"$pipe" &
+	ARCH=$1 timeout -k 20 "$limit" "$2" </dev/null >"$pipe" &
 	child=$!
 	while IFS= read -r line; do
 		show "$line"
@@ -71,23 +97,25 @@ run_test() {
 	show "# $name: $(clock $((SECONDS - began)))"
 }
 
-full=no
+full=no by_name=no
 if [[ ${1:-} == --full ]]; then
 	full=yes
 	shift
 fi
 mapfile -t chosen < <(tests "${1:-}")
 ((${#chosen[@]} > 0)) || die "there is no test '${1:-}'" "the tests: $(tests "" | sed 's|.*/tests/||; s|\.sh$||' | paste -sd ' ')"
-left_out=()
-if [[ $full == no && ! ${1:-} ]]; then
-	for index in "${!chosen[@]}"; do
-		reason=$(full_only "${chosen[index]}")
-		[[ $reason ]] || continue
-		left_out+=("$(basename "${chosen[index]}" .sh): $reason")
-		unset "chosen[index]"
-	done
-fi
+[[ ! ${1:-} ]] || by_name=yes
+runs=() left=()
+for path in "${chosen[@]}"; do
+	reason=$(left_out "$path")
+	if [[ $reason ]]; then left+=("$(basename "$path" .sh): $reason"); else runs+=("$ARCH $path"); fi
+done
+for path in "${chosen[@]}"; do
+	[[ ! $(left_out "$path") ]] || continue
+	for arch in $(archs_of "$path"); do [[ $arch == "$ARCH" ]] || runs+=("$arch $path"); done
+done
 lock_out
+for arch in $(printf '%s\n' "${runs[@]%% *}" | sort -u); do ARCH=$arch "$ROOT/tools/packages.sh" kernel rootfs vm; done
 mkdir -p "$OUT/test"
 pipe=$OUT/test/.pipe child=""
 rm -f "$pipe"
@@ -96,12 +124,12 @@ trap 'rm -f "$pipe"' EXIT
 trap '[[ ! $child ]] || kill "$child" 2>/dev/null; say "stopped"; exit 130' INT TERM
 
 began=$SECONDS
-for path in "${chosen[@]}"; do
-	say "# test $((++number)) of ${#chosen[@]}, $(clock $((SECONDS - began))) so far"
+for run in "${runs[@]}"; do
+	say "# test $((++number)) of ${#runs[@]}, $(clock $((SECONDS - began))) so far"
 	before=${#failures[@]}
-	run_test "$path"
+	run_test "${run%% *}" "${run#* }"
 done
-for line in "${left_out[@]}"; do show "# left to make test-full: $line"; done
+for line in "${left[@]}"; do show "# left out: $line"; done
 for line in "${skips[@]}"; do show "# skipped: $line"; done
 for line in "${failures[@]}"; do show "# failed: $line"; done
 show "# all in $(clock $((SECONDS - began)))"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # tests/run.sh itself, on made-up tests: it sums up, shows skips with their reasons, and takes neither silence nor a crash
 # nor a test without end for success.
-# shellcheck disable=SC2317 # functions are called by check
+# shellcheck disable=SC2016,SC2317 # the made-up tests have variables of their own; functions are called by check
 set -euo pipefail
 source "$(dirname "$0")/../../tools/lib.sh"
 source "$ROOT/tests/tap.sh"
@@ -18,10 +18,12 @@ made_up() {
 	chmod +x "$work/clone/tests/host/$1.sh"
 }
 
+asked="" # the architecture
+
 # run [NAME]: its output and status
 run() {
 	local status=0
-	OUT=$work/out "$work/clone/tests/run.sh" "$@" >"$work/said" 2>/dev/null || status=$?
+	OUT=$work/out ARCH=$asked "$work/clone/tests/run.sh" "$@" >"$work/said" 2>/dev/null || status=$?
 	echo "status $status" >>"$work/said"
 }
 
@@ -52,10 +54,21 @@ check "runner: one test by name" ended 2 0
 rm "$work"/clone/tests/host/{bad,crash,silent,quitter,endless}.sh
 made_up long '# full: takes an hour' 'echo "ok - four"'
 run
-check "runner: a test that is left out is named with its reason" said "# left to make test-full: long: takes an hour"
+check "runner: a test that is left out is named with its reason" said "# left out: long: takes an hour"
 check "runner: it does not count" ended 2 0
 run --full
 check "runner: --full leaves none out" ended 3 0
 run long
 check "runner: its name is enough" ended 1 0
+made_up good 'echo "ok - $ARCH"'
+made_up both '# also: x86_64' 'echo "ok - for $ARCH"'
+made_up one '# only: arm64, the other has no such thing' 'echo "ok - one"'
+run
+check "runner: a test for two architectures runs for both" said "ok - for x86_64"
+check "runner: the others for the default one" ended 4 0
+asked=x86_64
+run
+check "runner: all that can run for the architecture that is asked for" said "ok - x86_64"
+check "runner: what cannot is named with its reason" said "# left out: one: x86_64: the other has no such thing"
+check "runner: and does not count" ended 2 0
 tap_end

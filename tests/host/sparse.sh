@@ -14,7 +14,7 @@ lock_out
 patched=$("$ROOT/tools/tree.sh")
 dir=$(build_dir sparse)
 pristine=$dir/tree/$BASE
-logs=$OUT/test
+logs=$OUT/test/$ARCH
 mkdir -p "$logs"
 
 # prepare TREE OBJECTS: what must be there before a single file can be compiled

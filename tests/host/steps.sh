@@ -19,7 +19,7 @@ dir=$(build_dir steps)
 tree=$dir/tree/$BASE
 objects=$dir/kernel/$ARCH-test
 stage=$dir/stage
-logs=$OUT/test
+logs=$OUT/test/$ARCH
 mkdir -p "$logs" "$objects"
 
 count_built() { built_objects "$log"; }
