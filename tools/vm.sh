@@ -29,6 +29,7 @@
 # takes the poll queues. So N interrupt-driven and N polled queues need 2N CPUs; the second half costs nothing.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
+source "$ROOT/tools/accel.sh"
 source "$ROOT/tools/qmp.sh"
 
 COMPLAINTS='Oops|BUG:|WARNING:|INFO: task .* blocked|rcu: INFO|Internal error:|Kernel panic|Unable to handle kernel|soft lockup|DEADLOCK|nobody cared'
@@ -66,41 +67,6 @@ parse() {
 	want_one_of REBOOTS yes no
 	[[ $KERNEL && $INITRD && $RUN && $RESULTS && $LOG ]] ||
 		die "tools/vm.sh needs --kernel, --initrd, --run, --results and --log"
-}
-
-# --- the accelerator --------------------------------------------------------------------------------------------------
-
-# kvm_obstacle: why KVM cannot be used; nothing when it can.
-kvm_obstacle() {
-	local machine
-	machine=$(uname -m)
-	if [[ $machine != "$HOST_MACHINE" ]]; then
-		echo "this machine is $machine, the guest is $HOST_MACHINE"
-	elif [[ ! -e /dev/kvm ]]; then
-		echo "there is no /dev/kvm"
-	elif [[ ! -r /dev/kvm || ! -w /dev/kvm ]]; then
-		echo "/dev/kvm is not open to $(id -un)"
-	elif ! timeout 20 "$QEMU" -M "$MACHINE" -accel kvm -cpu host -nodefaults -display none -S -monitor stdio \
-		<<<quit >/dev/null 2>&1; then
-		echo "/dev/kvm is there, but QEMU cannot start a guest with it"
-	fi
-}
-
-choose_accel() {
-	local obstacle=''
-	[[ $ACCEL == tcg ]] || obstacle=$(kvm_obstacle)
-	if [[ $ACCEL == tcg ]]; then
-		ACCEL_USED=tcg ACCEL_REASON="ACCEL=tcg"
-	elif [[ ! $obstacle ]]; then
-		ACCEL_USED=kvm ACCEL_REASON="/dev/kvm works"
-	else
-		[[ $ACCEL != kvm ]] || die "KVM was asked for and cannot be used: $obstacle" "ACCEL=auto takes emulation instead"
-		ACCEL_USED=tcg ACCEL_REASON=$obstacle
-	fi
-	case $ACCEL_USED in
-	kvm) say "accelerator: KVM" ;;
-	tcg) say "accelerator: emulation (TCG), because $ACCEL_REASON" ;;
-	esac
 }
 
 # --- the command line -------------------------------------------------------------------------------------------------
