@@ -10,7 +10,7 @@
 #   # full: REASON          it runs with --full, or by its name, only
 #   # also: ARCH            where no ARCH is asked for, tests run for the default one, and this one for ARCH as well;
 #                           with --full all tests do that depend on the architecture: those of tests/vm, and those that say so
-#   # only: ARCH, REASON    it does not run for another one
+#   # only: ARCH, REASON    it runs for no other one
 set -euo pipefail
 asked_arch=${ARCH:-}
 source "$(dirname "$0")/../tools/lib.sh"
@@ -32,20 +32,24 @@ says() { sed -n "s/^# $2: //p" "$1"; }
 
 # archs_of PATH: the architectures that the test runs for.
 archs_of() {
-	local also other
-	echo "$ARCH"
-	[[ ! $asked_arch ]] || return 0
+	local also only arch archs
 	also=$(says "$1" also)
-	[[ $full == no || (! $also && $1 != */vm/*) || $(says "$1" only) ]] || also=$(names_of .sh "$ROOT"/tools/arch/*.sh)
-	for other in $also; do [[ $other == "$ARCH" ]] || echo "$other"; done
+	only=$(says "$1" only)
+	[[ $full == no || (! $also && $1 != */vm/*) ]] || also=$(names_of .sh "$ROOT"/tools/arch/*.sh)
+	archs=$ARCH
+	[[ $asked_arch ]] || archs+=" $also"
+	for arch in $archs; do [[ $only && ${only%%,*} != "$arch" ]] || echo "$arch"; done | sort -u
 }
 
-# left_out PATH: why the test does not run here; nothing where it does.
+# left_out PATH: why the test does not run; nothing where it does.
 left_out() {
 	local only
 	only=$(says "$1" only)
-	if [[ $only && ${only%%,*} != "$ARCH" ]]; then echo "$ARCH: ${only#*, }"; return; fi
-	[[ $full == yes || $by_name == yes ]] || says "$1" full
+	if [[ ! $(archs_of "$1") ]]; then
+		echo "$ARCH: ${only#*, }"
+	elif [[ $full == no && $by_name == no ]]; then
+		says "$1" full
+	fi
 }
 
 # show LINE: on stdout, on a line of its own.
@@ -105,15 +109,18 @@ fi
 mapfile -t chosen < <(tests "${1:-}")
 ((${#chosen[@]} > 0)) || die "there is no test '${1:-}'" "the tests: $(tests "" | sed 's|.*/tests/||; s|\.sh$||' | paste -sd ' ')"
 [[ ! ${1:-} ]] || by_name=yes
-runs=() left=()
+runs=() others=() left=()
 for path in "${chosen[@]}"; do
 	reason=$(left_out "$path")
-	if [[ $reason ]]; then left+=("$(basename "$path" .sh): $reason"); else runs+=("$ARCH $path"); fi
+	if [[ $reason ]]; then
+		left+=("$(basename "$path" .sh): $reason")
+		continue
+	fi
+	for arch in $(archs_of "$path"); do
+		if [[ $arch == "$ARCH" ]]; then runs+=("$arch $path"); else others+=("$arch $path"); fi
+	done
 done
-for path in "${chosen[@]}"; do
-	[[ ! $(left_out "$path") ]] || continue
-	for arch in $(archs_of "$path"); do [[ $arch == "$ARCH" ]] || runs+=("$arch $path"); done
-done
+runs+=("${others[@]}")
 lock_out
 for arch in $(printf '%s\n' "${runs[@]%% *}" | sort -u); do ARCH=$arch "$ROOT/tools/packages.sh" kernel rootfs vm; done
 mkdir -p "$OUT/test"

@@ -18,6 +18,22 @@ kernel_make() {
 		CC="${CCACHE:+$CCACHE }${CROSS_COMPILE}gcc" HOSTCC="${CCACHE:+$CCACHE }gcc" "$@"
 }
 
+# fragments FLAVOUR: the configuration's fragments, one a line; those of the architecture come last.
+fragments() {
+	local names name
+	case $1 in
+	bench) names=(common) ;;
+	test) names=(common devices kunit test "$ARCH-test") ;;
+	soak) names=(common devices) ;;
+	kcsan) names=(common devices kunit test "$ARCH-test" kcsan) ;;
+	modules) names=(common modules) ;;
+	*) die "there is no kernel flavour '$1'" "the flavours: bench test soak kcsan modules" ;;
+	esac
+	for name in "${names[@]}" "$ARCH"; do
+		[[ $name == "$ARCH-test" && ! -e $ROOT/tools/config/$name.config ]] || echo "$ROOT/tools/config/$name.config"
+	done
+}
+
 # merged_config FRAGMENT...: the fragments as one; where two name a symbol the later one counts.
 merged_config() {
 	awk '

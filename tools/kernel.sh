@@ -14,14 +14,9 @@ count_built() { built_objects "$log"; }
 
 flavour=${1:-}
 targets=("${KERNEL_IMAGE##*/}")
-case $flavour in
-bench) fragments=(common.config "$ARCH.config") ;;
-test) fragments=(common.config devices.config kunit.config test.config "$ARCH.config") ;;
-soak) fragments=(common.config devices.config "$ARCH.config") ;;
-kcsan) fragments=(common.config devices.config kunit.config test.config kcsan.config "$ARCH.config") ;;
-modules) fragments=(common.config modules.config "$ARCH.config") targets+=(modules) ;;
-*) die "there is no kernel flavour '$flavour'" "usage: tools/kernel.sh bench|test|soak|kcsan|modules" ;;
-esac
+chosen=$(fragments "$flavour")
+mapfile -t chosen <<<"$chosen"
+[[ $flavour != modules ]] || targets+=(modules)
 
 lock_out
 tree=$("$ROOT/tools/tree.sh")
@@ -33,7 +28,7 @@ log=$objects/build.log
 unfinished=$objects/.unfinished # there while make runs; a file it was cut off at may be half-written
 
 mkdir -p "$objects"
-merged_config "${fragments[@]/#/$ROOT/tools/config/}" | write_file "$wanted"
+merged_config "${chosen[@]}" | write_file "$wanted"
 now="{
   \"arch\": \"$ARCH\",
   \"base\": \"$BASE\",

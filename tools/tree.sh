@@ -31,8 +31,8 @@ check_kernel_src() {
 	local version hint="set KERNEL_SRC to a kernel tree of the line $LINE, or leave it out to use Debian's package"
 	[[ "$BUILD/" != "$KERNEL_SRC"/* && "$OUT/" != "$KERNEL_SRC"/* ]] || die "OUT=$OUT is inside KERNEL_SRC" "nothing is written to KERNEL_SRC: set OUT to a directory elsewhere"
 	[[ "$KERNEL_SRC/" != "$BUILD"/* ]] || die "KERNEL_SRC=$KERNEL_SRC is what this project made itself" "$hint"
-	[[ -r $KERNEL_SRC/Makefile && -r $KERNEL_SRC/Kconfig && -r $KERNEL_SRC/arch/$ARCH/Makefile ]] ||
-		die "KERNEL_SRC=$KERNEL_SRC is not a complete kernel tree (no Makefile, Kconfig or arch/$ARCH/Makefile)" "$hint"
+	[[ -r $KERNEL_SRC/Makefile && -r $KERNEL_SRC/Kconfig && -r $KERNEL_SRC/arch/$KERNEL_ARCH/Makefile ]] ||
+		die "KERNEL_SRC=$KERNEL_SRC is not a complete kernel tree (no Makefile, Kconfig or arch/$KERNEL_ARCH/Makefile)" "$hint"
 	version=$(tree_version "$KERNEL_SRC")
 	[[ $version == "$LINE".* || $version == "$LINE" ]] || die "KERNEL_SRC=$KERNEL_SRC is Linux $version, not $LINE" "$hint"
 	local file lacking=""

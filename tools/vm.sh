@@ -118,7 +118,7 @@ qemu_command() {
 	KERNEL_LINE=$(kernel_line)
 	# shellcheck disable=SC2054 # the commas are QEMU's
 	COMMAND=("$QEMU" -M "$MACHINE" -accel "$accel" -cpu "$cpu" -smp $((2 * VCPUS)) -m 1G
-		-nodefaults -no-user-config -display none -S
+		-nodefaults -no-user-config -display none -S "${MACHINE_ARGUMENTS[@]}"
 		-kernel "$KERNEL" -initrd "$INITRD" -append "$KERNEL_LINE"
 		-chardev "$serial" -serial chardev:console
 		-chardev "socket,id=qmp,path=$WORK/qmp,server=on,wait=off" -mon chardev=qmp,mode=control

@@ -86,9 +86,9 @@ mkdir "$src"
 kernel_src() { refused_untouched "$1" front kernel KERNEL_SRC="$src"; }
 
 check "refused: an empty KERNEL_SRC" kernel_src "is not a complete kernel tree"
-mkdir -p "$src/arch/$ARCH"
+mkdir -p "$src/arch/$KERNEL_ARCH"
 printf 'VERSION = 5\nPATCHLEVEL = 10\nSUBLEVEL = 1\n' >"$src/Makefile"
-touch "$src/Kconfig" "$src/arch/$ARCH/Makefile"
+touch "$src/Kconfig" "$src/arch/$KERNEL_ARCH/Makefile"
 check "refused: a KERNEL_SRC of another line" kernel_src "is Linux 5.10.1, not ${BASE#linux-}"
 printf 'VERSION = %s\nPATCHLEVEL = %s\nSUBLEVEL = 1\n' "$(cut -d . -f 1 <<<"${BASE#linux-}")" "${BASE##*.}" >"$src/Makefile"
 check "refused: a KERNEL_SRC that lacks files" kernel_src "lacks files that the series edits"

@@ -2,6 +2,7 @@
 # sparse, the compiler under W=1 and kernel-doc have nothing to say of the files of the series that they do not say of the
 # kernel without it.
 # shellcheck disable=SC2317 # functions are called by check
+# also: x86_64
 set -euo pipefail
 source "$(dirname "$0")/../../tools/lib.sh"
 source "$ROOT/tools/series.sh"
@@ -19,9 +20,10 @@ mkdir -p "$logs"
 
 # prepare TREE OBJECTS: what must be there before a single file can be compiled
 prepare() {
-	local log=$logs/sparse-prepare.log wanted=$dir/wanted.config
+	local log=$logs/sparse-prepare.log wanted=$dir/$ARCH.config files
 	mkdir -p "$2"
-	merged_config "$ROOT"/tools/config/{common,devices,kunit,test,"$ARCH"}.config >"$wanted"
+	mapfile -t files < <(fragments test)
+	merged_config "${files[@]}" >"$wanted"
 	configure "$1" "$2" "$wanted" "$log" || die_of_log "the kernel could not be configured" "$log"
 	kernel_make "$1" "$2" -j "$JOBS" prepare >"$log" 2>&1 || die_of_log "the kernel's build could not be prepared" "$log"
 }
@@ -44,11 +46,11 @@ messages() {
 # of_series: the messages that there are only with the series.
 of_series() {
 	local all=$dir/messages
-	messages "$patched" "$dir/kernel/patched" "${sources[@]}" >"$all"
+	messages "$patched" "$dir/kernel/$ARCH-patched" "${sources[@]}" >"$all"
 	if [[ -s $all ]]; then
 		pristine_tree "$patched" "$pristine" "$dir/stage"
-		prepare "$pristine" "$dir/kernel/pristine"
-		messages "$pristine" "$dir/kernel/pristine" "${sources[@]}" | grep -v 'it cannot be compiled' >"$all.pristine" || true
+		prepare "$pristine" "$dir/kernel/$ARCH-pristine"
+		messages "$pristine" "$dir/kernel/$ARCH-pristine" "${sources[@]}" | grep -v 'it cannot be compiled' >"$all.pristine" || true
 		comm -23 "$all" "$all.pristine"
 	fi
 }
@@ -61,12 +63,12 @@ documented() { perl "$patched/scripts/kernel-doc" -none -Werror "$patched/$1"; }
 sources=()
 while read -r file; do
 	case $file in
-	arch/"$ARCH"/*.c) sources+=("$file") ;;
+	arch/"$KERNEL_ARCH"/*.c) sources+=("$file") ;;
 	arch/*.c) skip "sparse, W=1: $file" "it is another architecture's" ;;
 	*.c) sources+=("$file") ;;
 	esac
 done < <({ series_edits && kernel_files; } | sort -u)
-prepare "$patched" "$dir/kernel/patched"
+prepare "$patched" "$dir/kernel/$ARCH-patched"
 of_series >"$dir/of-series"
 for file in "${sources[@]}"; do check "sparse, W=1: $file" nothing_said "$file"; done
 while read -r file; do

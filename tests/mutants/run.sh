@@ -40,7 +40,8 @@ prepare() {
 		cp -al "$patched" "$tree"
 		cp "$patched.state/id" "$dir/id"
 	fi
-	merged_config "$ROOT"/tools/config/{common,devices,kunit,test,"$ARCH"}.config | write_file "$wanted"
+	mapfile -t files < <(fragments test)
+	merged_config "${files[@]}" | write_file "$wanted"
 	mapfile -t files < <(series_edits && kernel_files)
 	put_files "$original" "$tree" "${files[@]}" # what a run that was cut off has left
 	touch "$unfinished"

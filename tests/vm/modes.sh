@@ -4,6 +4,7 @@
 #
 # The limit leaves time to build the kernel.
 # limit: 900
+# also: x86_64
 # shellcheck disable=SC2317 # functions are called by check
 set -euo pipefail
 source "$(dirname "$0")/guest.sh"

@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034
 # What the tools need to know of x86-64. Sourced by tools/lib.sh.
 
+KERNEL_ARCH=x86                             # its directory of arch/
 KERNEL_IMAGE=arch/x86/boot/bzImage          # in the kernel's build directory
 CROSS_COMPILE=x86_64-linux-gnu-             # Debian's gcc has this prefix on x86-64 itself too
 CROSS_PACKAGES=(gcc-x86-64-linux-gnu:x86_64-linux-gnu-gcc libc6-dev-amd64-cross:/usr/x86_64-linux-gnu/include/stdio.h)
@@ -11,5 +12,7 @@ HOST_MACHINE=x86_64                         # uname -m of a host whose KVM can r
 QEMU=qemu-system-x86_64
 QEMU_PACKAGES=(qemu-system-x86:qemu-system-x86_64)
 MACHINE=q35
+# Devices behind ports and bridges come and go by the kernel's own drivers, as on arm64, and not by ACPI.
+MACHINE_ARGUMENTS=(-global ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off)
 CONSOLE=ttyS0
 TCG_WORDS=" no_timer_check"                 # a busy host makes the timer's test fail; KVM guests leave it out themselves
