@@ -3,7 +3,6 @@
 #
 # The limit leaves time to build the kernel.
 # limit: 1200
-# also: x86_64
 set -euo pipefail
 source "$(dirname "$0")/guest.sh"
 
