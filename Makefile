@@ -49,9 +49,9 @@ clean: ## removes what was built; the results of benchmarks stay
 #|   OUT=DIR          where everything is made (default: out)
 #|   KERNEL_SRC=DIR   a kernel tree of the right line instead of Debian's linux-source package; it is only read
 #|   BASE=linux-6.12  the kernel line: a directory of patches/
-#|   ARCH=arm64       the guest's architecture: a file of tools/arch/
+#|   ARCH=arm64       the guest's architecture: arm64 or x86_64; make test without it takes both
 #|   JOBS=N           compilers at a time (default: the processors of this machine)
-#|   ACCEL=auto       kvm or tcg: kvm fails where it does not work, auto falls back to tcg
+#|   ACCEL=auto       kvm or tcg: kvm fails where no guest starts with it, auto takes tcg there and says why
 #|   VCPUS=N          processors of the guest (default: this machine's less one, at most 4; for soak: 2)
 #|   LATENCY_NS=N     how long the measured device takes for a request (default: 50000)
 #|   IOTHREAD_POLL_NS=N  how long the device's thread polls before it sleeps; QEMU's own default is 32768
