@@ -2,7 +2,8 @@
 /*
  * An idle CPU halts when the governor's limit for polling has passed, and not
  * only when something wakes it: sleeps much longer than the limit are counted
- * in both idle states. With poll_source on, too.
+ * in both idle states. With poll_source on, too. And it does not poll at all
+ * with a limit of 0, also where the limit it has reached may not shrink.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -65,6 +66,20 @@ static void test(const char *what)
 		fail("%s: the CPU does not poll, or does not halt", what);
 }
 
+static void test_off(void)
+{
+	uint64_t polls = usage(0);
+	unsigned int i;
+
+	for (i = 0; i < SLEEPS; i++)
+		sleep_ns(SHORT_SLEEP);
+	polls = usage(0) - polls;
+	send_tap("%s - with a limit of 0 an idle CPU does not poll",
+		 polls ? "not ok" : "ok");
+	if (polls)
+		fail("the CPU polled %" PRIu64 " times", polls);
+}
+
 int main(void)
 {
 	struct disk disk = find_disk();
@@ -76,5 +91,7 @@ int main(void)
 	if (set_poll_source(&disk, true))
 		fail("poll_source cannot be set");
 	test("poll_source");
+	set(GOVERNOR "guest_halt_poll_ns", "0");
+	test_off();
 	return 0;
 }
