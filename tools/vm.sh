@@ -94,12 +94,23 @@ kernel_line() {
 		"maxcpus=1 virtio_blk.poll_queues=$VCPUS cpuidle_haltpoll.force=1 ps.run=$RUN ps.vcpus=$VCPUS $APPEND"
 }
 
-# tcg_threads: emulated CPUs have a thread each. But where devices go and come QEMU before 8.2 has to make do with one for all:
-# a CPU that runs while another one changes the memory map may look its devices up in the new map by an index of the old one,
-# and what it stores to one device, a doorbell say, goes to another one or nowhere.
+# tcg_threads: emulated CPUs have a thread each, but where QEMU before some version has to make do with one for all:
+# - 8.2, where devices go and come: a CPU that runs while another one changes the memory map may look its devices up in the new
+#   map by an index of the old one, and what it stores to one device, a doorbell say, goes to another one or nowhere.
+# - 8.1, on x86-64: a CPU may keep the translation of code that another one patches just then. The kernel patches with int3 in
+#   between, and the CPU runs into that long after it has gone ("Oops: int3").
 tcg_threads() {
-	if [[ $REPLUG == yes ]] && ! printf '8.2\n%s\n' "$(qemu_version)" | sort -CV; then echo single; else echo multi; fi
+	if [[ $REPLUG == yes ]] && ! qemu_has 8.2; then
+		echo single
+	elif [[ $ARCH == x86_64 ]] && ((VCPUS > 1)) && ! qemu_has 8.1; then
+		echo single
+	else
+		echo multi
+	fi
 }
+
+# qemu_has VERSION: QEMU is that one or a later one
+qemu_has() { printf '%s\n' "$1" "$(qemu_version)" | sort -CV; }
 
 qemu_version() { "$QEMU" --version | sed -n '1s/.*version \([0-9.]*\).*/\1/p'; }
 
