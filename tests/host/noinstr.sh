@@ -24,8 +24,9 @@ trap 'rm -rf "$work"' EXIT
 # said: objtool's words of the whole kernel, linked anew
 said() {
 	rm -f "$objects/vmlinux.o"
-	kernel_make "$tree" "$objects" -j "$JOBS" vmlinux.o >"$log" 2>&1 || { tail -n 20 "$log"; return 1; }
-	! grep -E 'warning:|objtool:' "$log"
+	kernel_make "$tree" "$objects" -j "$JOBS" vmlinux_o >"$log" 2>&1 || { tail -n 20 "$log"; return 1; }
+	[[ -e $objects/vmlinux.o ]] || { echo "vmlinux.o was not linked"; return 1; }
+	! grep -E 'objtool:|vmlinux.o: warning' "$log"
 }
 
 validates() { grep -q -- '--noinstr' "$objects/.vmlinux.o.cmd"; }
@@ -35,7 +36,7 @@ traced_call() {
 	local command source=$work/poll_source.c
 	# shellcheck disable=SC2016 # $(pound) is the kernel build's own
 	command=$(sed -n 's/^savedcmd_[^:]* := //p' "$objects/drivers/cpuidle/.poll_source.o.cmd" |
-		sed 's/\$(pound)/#/g; s/ -Wp,-MMD,[^ ]*//; s/ ; .*//')
+		sed 's/\$(pound)/#/g; s/ -Wp,-MMD,[^ ]*//; s/ *; .*//')
 	sed 's/^\tct_cpuidle_exit();/\t_printk("traced\\n");\n&/' "$tree/drivers/cpuidle/poll_source.c" >"$source"
 	grep -q traced "$source" || { echo "poll_source.c has no ct_cpuidle_exit()"; return 1; }
 	command=${command/ -o drivers\/cpuidle\/poll_source.o / -I"$tree/drivers/cpuidle" -o "$1" }
