@@ -4,6 +4,7 @@
 #
 # The limit leaves time to build the kernel.
 # limit: 1200
+# only: arm64, no alarm of the clock wakes QEMU's q35 from suspend to idle, haltpoll or not
 set -euo pipefail
 source "$(dirname "$0")/guest.sh"
 

@@ -3,6 +3,7 @@
 #
 # The limit leaves time to build the kernel.
 # limit: 1200
+# only: arm64, it takes CPU 0 offline too, which x86-64 does not
 set -euo pipefail
 source "$(dirname "$0")/guest.sh"
 
