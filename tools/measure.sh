@@ -3,6 +3,8 @@
 #
 # usage: tools/measure.sh DIR [MODES [PATTERNS]]      lists with commas; default: all
 #
+# NESTED=yes boots the guest in an emulated machine that has KVM, see nested.sh.
+#
 # Leaves samples.jsonl, results.json, results.csv, iops.png, iops.svg and console.log in DIR; the table goes to stdout.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
@@ -18,13 +20,13 @@ about_run() {
 		$info[0] as $vm | $kernel[0] as $kernel |
 		{
 			date: $date, arch: $vm.arch, accel: $vm.accel, accel_reason: $vm.accel_reason,
-			accelerator: (if $vm.accel == "kvm" then "KVM" else "emulated (TCG)" end),
+			accelerator: (if $vm.accel != "kvm" then "emulated (TCG)" elif $vm.outer then "KVM inside emulation" else "KVM" end),
 			kernel: $kernel.version, patches: $kernel.series, config: $kernel.config, compiler: $kernel.compiler,
 			qemu: $vm.qemu, vcpus: $vm.vcpus, device: $vm.device, disk: $vm.disk, host: $vm.host,
 			command_lines: {qemu: $vm.qemu_command_line, kernel: $vm.kernel_command_line, fio: $fio},
 			guest_halt_poll_ns: $poll_ns, rounds: $rounds, runtime: $runtime,
 			modes: ($modes | split(",")), rw: ($rw | split(","))
-		}'
+		} + (if $vm.outer then {outer: $vm.outer} else {} end)'
 }
 
 lock_out
@@ -32,7 +34,9 @@ kernel=$("$ROOT/tools/kernel.sh" bench)
 initrd=$("$ROOT/tools/rootfs.sh")
 need_space "$DIR" 50 "a benchmark's results"
 samples=$((12 * ROUNDS + 4))
-"$ROOT/tools/vm.sh" --kernel "$kernel" --initrd "$initrd" --run bench --label "${LABEL:-benchmark}" \
+vm=$ROOT/tools/vm.sh
+[[ ${NESTED:-no} == no ]] || vm=$ROOT/tools/nested.sh
+"$vm" --kernel "$kernel" --initrd "$initrd" --run bench --count-host yes --label "${LABEL:-benchmark}" \
 	--append "ps.modes=$MODES ps.rw=$PATTERNS ps.rounds=$ROUNDS ps.runtime=$RUNTIME ps.halt_poll_ns=$GUEST_HALT_POLL_NS" \
 	--results "$DIR/samples.jsonl" --log "$DIR/console.log" --info "$DIR/vm.json" \
 	--timeout $((120 + samples * (RUNTIME + 10)))

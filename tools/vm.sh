@@ -15,6 +15,12 @@
 #   --qemu ARGUMENT     one more argument for QEMU; may be given again and again
 #   --image FILE        a disk image for the guest's disk, by its name's end qcow2 or raw (default: null-co, a disk that
 #                       keeps nothing and answers after LATENCY_NS)
+#   --count-host yes    the guest may ask what the host counted up to now, see serve_counters (default: no)
+#   --progress FILE     where else to write the guest's records of its progress
+#   --cpus N            the guest's CPUs are these N, none in reserve; --vcpus does not count then
+#   --memory SIZE       the guest's memory (default: 1G)
+#   --machine LIST      more properties of QEMU's machine, e.g. virtualization=on
+#   --cpu MODEL         QEMU's CPU model (default: host with KVM, else max)
 #   --reboots yes       the guest may boot again; else QEMU ends when it tries
 #   --known TEXT        a complaint of the kernel that has nothing to do with the series; may be given again and again
 #   --timeout SECONDS   when to give up (default 600)
@@ -35,7 +41,8 @@ source "$ROOT/tools/qmp.sh"
 COMPLAINTS='Oops|BUG:|WARNING:|INFO: task .* blocked|rcu: INFO|Internal error:|Kernel panic|Unable to handle kernel|soft lockup|DEADLOCK|nobody cared'
 
 KERNEL='' INITRD='' RUN='' RESULTS='' LOG='' INFO='' APPEND='' IMAGE='' TIMEOUT=600 LABEL='guest'
-TRANSPORT=pci REBOOTS=no REPLUG=no QEMU_MORE=() KNOWN=()
+TRANSPORT=pci REBOOTS=no REPLUG=no COUNT_HOST=no QEMU_MORE=() KNOWN=()
+PROGRESS=/dev/null CPUS='' MEMORY=1G MACHINE_MORE='' CPU_MODEL=''
 
 parse() {
 	while (($# > 1)); do
@@ -54,6 +61,12 @@ parse() {
 		--qemu) QEMU_MORE+=("$2") ;;
 		--image) IMAGE=$2 ;;
 		--known) KNOWN+=("$2") ;;
+		--count-host) COUNT_HOST=$2 ;;
+		--progress) PROGRESS=$2 ;;
+		--cpus) CPUS=$2 ;;
+		--memory) MEMORY=$2 ;;
+		--machine) MACHINE_MORE=$2 ;;
+		--cpu) CPU_MODEL=$2 ;;
 		--reboots) REBOOTS=$2 ;;
 		--timeout) TIMEOUT=$2 ;;
 		--label) LABEL=$2 ;;
@@ -65,6 +78,7 @@ parse() {
 	want_one_of TRANSPORT pci mmio
 	want_one_of REPLUG no yes
 	want_one_of REBOOTS yes no
+	want_one_of COUNT_HOST no yes
 	[[ $KERNEL && $INITRD && $RUN && $RESULTS && $LOG ]] ||
 		die "tools/vm.sh needs --kernel, --initrd, --run, --results and --log"
 }
@@ -91,7 +105,8 @@ kernel_line() {
 	local emulated=''
 	[[ $ACCEL_USED == kvm ]] || emulated=" mitigations=off$TCG_WORDS"
 	echo "console=$CONSOLE panic=-1 oops=panic sysctl.kernel.hung_task_timeout_secs=20$emulated" \
-		"maxcpus=1 virtio_blk.poll_queues=$VCPUS cpuidle_haltpoll.force=1 ps.run=$RUN ps.vcpus=$VCPUS $APPEND"
+		"maxcpus=${CPUS:-1} virtio_blk.poll_queues=$VCPUS cpuidle_haltpoll.force=1 ps.run=$RUN ps.vcpus=${CPUS:-$VCPUS}" \
+		"$([[ $COUNT_HOST == no ]] || echo "ps.count_host=1 ")$APPEND"
 }
 
 # tcg_threads: emulated CPUs have a thread each, but where QEMU before some version has to make do with one for all:
@@ -116,7 +131,8 @@ qemu_version() { "$QEMU" --version | sed -n '1s/.*version \([0-9.]*\).*/\1/p'; }
 
 qemu_command() {
 	local cpu=host accel=kvm serial
-	[[ $ACCEL_USED == kvm ]] || cpu=${TCG_CPU:-max} accel="tcg,thread=$(tcg_threads)"
+	[[ $ACCEL_USED == kvm ]] || cpu=max accel="tcg,thread=$(tcg_threads)"
+	cpu=${CPU_MODEL:-$cpu}
 	# An iothread needs a transport with ioeventfd, which virtio-mmio has with KVM only.
 	case $TRANSPORT in
 	pci) DEVICE="virtio-blk-pci,iothread=disk-thread" ;;
@@ -128,8 +144,8 @@ qemu_command() {
 	[[ $RUN != shell ]] || serial="stdio,id=console,signal=off,logfile=$WORK/log"
 	KERNEL_LINE=$(kernel_line)
 	# shellcheck disable=SC2054 # the commas are QEMU's
-	COMMAND=("$QEMU" -M "$MACHINE" -accel "$accel" -cpu "$cpu" -smp $((2 * VCPUS)) -m 1G
-		-nodefaults -no-user-config -display none -S "${MACHINE_ARGUMENTS[@]}"
+	COMMAND=("$QEMU" -M "$MACHINE${MACHINE_MORE:+,$MACHINE_MORE}" -accel "$accel" -cpu "$cpu" -smp "${CPUS:-$((2 * VCPUS))}"
+		-m "$MEMORY" -nodefaults -no-user-config -display none -S "${MACHINE_ARGUMENTS[@]}"
 		-kernel "$KERNEL" -initrd "$INITRD" -append "$KERNEL_LINE"
 		-chardev "$serial" -serial chardev:console
 		-chardev "socket,id=qmp,path=$WORK/qmp,server=on,wait=off" -mon chardev=qmp,mode=control
@@ -138,6 +154,7 @@ qemu_command() {
 		-object "iothread,id=disk-thread,poll-max-ns=$IOTHREAD_POLL_NS" -blockdev "$DISK" -device "$DEVICE"
 		"${QEMU_MORE[@]}")
 	[[ $REBOOTS == yes ]] || COMMAND+=(-no-reboot)
+	[[ $COUNT_HOST == no ]] || counters_port
 	! has_own_cores || COMMAND=(taskset -c "${CORES[-1]}" "${COMMAND[@]}")
 }
 
@@ -150,27 +167,117 @@ host_cores() {
 }
 
 # has_own_cores: there are enough for each vCPU that goes online to have one of its own, with one left for the disk.
-has_own_cores() { ((VCPUS < ${#CORES[@]})); }
+has_own_cores() { ((${CPUS:-$VCPUS} < ${#CORES[@]})); }
 
 # pin: each vCPU that goes online on a core of its own. The disk's iothread, and what else QEMU has, were started on the last
-# core and stay there. Two neighbours share a queue and one of them goes online, so they share a core. Where cores are
-# short the host's scheduler does better: vCPUs that share a core take turns of milliseconds.
+# core and stay there. Two neighbours share a queue and one of them goes online, so they share a core; not where there are
+# none in reserve. Where cores are short the host's scheduler does better: vCPUs that share a core take turns of milliseconds.
 pin() {
-	local cpus index thread own=false
+	local cpus index thread own=false each=2
+	[[ ! $CPUS ]] || each=1
 	if has_own_cores; then
 		own=true
 		cpus=$(qmp "$WORK/qmp" query-cpus-fast) || no_start
 		while read -r index thread; do
-			pin_thread "$thread" "${CORES[$((index / 2 % (${#CORES[@]} - 1)))]}" ||
+			pin_thread "$thread" "${CORES[$((index / each % (${#CORES[@]} - 1)))]}" ||
 				say "note: vCPU $index could not be pinned"
 		done < <(jq -r '.return[] | "\(."cpu-index") \(."thread-id")"' <<<"$cpus")
 	else
-		say "note: $VCPUS vCPUs and the disk share the host's cores (${#CORES[@]}); figures suffer"
+		say "note: ${CPUS:-$VCPUS} vCPUs and the disk share the host's cores (${#CORES[@]}); figures suffer"
 	fi
 	PINNED=$(jq -nc --argjson cores "${#CORES[@]}" --argjson own "$own" '{cores: $cores, each_thread_its_own: $own}')
 }
 
 pin_thread() { taskset -cp "$2" "$1" >/dev/null 2>&1; }
+
+# --- what the host counts ---------------------------------------------------------------------------------------------
+
+counters_port() {
+	mkfifo "$WORK/counters.in" "$WORK/counters.out"
+	# shellcheck disable=SC2054 # the commas are QEMU's
+	COMMAND+=(-pidfile "$WORK/pid"
+		-chardev "pipe,id=counters,path=$WORK/counters" -device virtserialport,chardev=counters,name=counters
+		-chardev "socket,id=qmp-counters,path=$WORK/qmp-counters,server=on,wait=off" -mon chardev=qmp-counters,mode=control)
+}
+
+# serve_counters: to each line of the guest's on its port "counters", an answer of one line of JSON: the CPU time that QEMU
+# took so far, in all its threads, and what KVM counted so far. The guest waits, so what it counts itself at that moment
+# belongs to it. No process is started for an answer: the host's cores are busy with what is measured.
+serve_counters() {
+	local request source=none cpu_us counts
+	read -r QEMU_PID <"$WORK/pid"
+	[[ $ACCEL_USED != kvm ]] || find_counters
+	while IFS= read -r request; do
+		counts=null
+		"count_by_$source"
+		count_cpu
+		printf '{"cpu_us":%s,"kvm":%s}\n' "$cpu_us" "$counts"
+	done <"$WORK/counters.out" >"$WORK/counters.in"
+}
+
+# find_counters: where KVM's counters can be read, to source.
+find_counters() {
+	if stats_open; then
+		source=stats
+	elif compgen -G "/sys/kernel/debug/kvm/$QEMU_PID-*/exits" >/dev/null; then
+		source=debugfs
+	else
+		say "note: VM exits are not counted: $("$QEMU" --version | head -n 1) has no query-stats (7.1 has it), and" \
+			"/sys/kernel/debug/kvm cannot be read by $(id -un)"
+	fi
+}
+
+count_by_none() { :; }
+
+# count_cpu: the fields of stat count in USER_HZ, which is 100 on arm64 and x86-64.
+count_cpu() {
+	local stat fields
+	read -r stat <"/proc/$QEMU_PID/stat"
+	read -r -a fields <<<"${stat##*) }"
+	cpu_us=$(((fields[11] + fields[12]) * 10000))
+}
+
+# stats_open: a line to QEMU that stays open, and the question for the vCPUs' plain counts; histograms and times stay out.
+stats_open() {
+	local reply='' names
+	coproc STATS { exec socat - "UNIX-CONNECT:$WORK/qmp-counters" 2>/dev/null; }
+	stats_ask '{"execute":"qmp_capabilities"}' &&
+		stats_ask '{"execute":"query-stats-schemas","arguments":{"provider":"kvm"}}' || return 1
+	names=$(jq -c '[.return[] | select(.target == "vcpu").stats[] | select(.type == "cumulative" and .unit == null).name]' \
+		<<<"$reply")
+	[[ $names != '[]' ]] || return 1
+	STATS_QUESTION='{"execute":"query-stats","arguments":{"target":"vcpu","providers":[{"provider":"kvm","names":'$names'}]}}'
+}
+
+# stats_ask QUESTION: what QEMU answers, to reply.
+stats_ask() {
+	printf '%s\n' "$1" >&"${STATS[1]}" || return 1
+	while IFS= read -r -t 20 -u "${STATS[0]}" reply; do
+		reply=${reply%$'\r'}
+		case $reply in
+		'{"return"'*) return 0 ;;
+		'{"error"'*) return 1 ;;
+		esac
+	done
+	return 1
+}
+
+count_by_stats() {
+	local reply
+	! stats_ask "$STATS_QUESTION" || counts=$reply
+}
+
+# count_by_debugfs: all that is there, for the whole machine; what is no count falls out where the report looks for it.
+count_by_debugfs() {
+	local file name value list=''
+	for file in "/sys/kernel/debug/kvm/$QEMU_PID-"*/*; do
+		name=${file##*/}
+		[[ -f $file && $name != *_ns && $name != *_hist ]] || continue
+		read -r value <"$file" && [[ $value =~ ^[0-9]+$ ]] || continue
+		list+="${list:+,}\"$name\":$value"
+	done
+	counts="{$list}"
+}
 
 # --- the run ----------------------------------------------------------------------------------------------------------
 
@@ -204,7 +311,7 @@ show_progress() {
 	local at total text
 	progress_start "$LABEL"
 	tail -n +1 -s 0.5 -f --pid="$GUEST" "$WORK/results" 2>/dev/null |
-		grep --line-buffered '"type":"progress"' |
+		grep --line-buffered '"type":"progress"' | tee -a "$PROGRESS" |
 		jq --unbuffered -r '"\(.done) \(.total) \(.text)"' |
 		while read -r at total text; do progress "$at" "$total" "$text"; done
 }
@@ -290,6 +397,7 @@ qemu_command
 start_guest
 pin
 write_info
+[[ $COUNT_HOST == no ]] || serve_counters 9>&- &
 qmp "$WORK/qmp" cont >/dev/null || no_start
 serve_qmp 9>&- &
 [[ $RUN == shell ]] || show_progress || true # a guest that reports none is as good

@@ -7,11 +7,13 @@
  *
  * ps.modes=LIST ps.rw=LIST ps.rounds=N ps.runtime=SECONDS ps.ramp_ms=N
  * ps.halt_poll_ns=N (guest_halt_poll_ns of the modes that poll)
+ * ps.count_host=1 (the host is asked for its counters at the same moments)
  */
 #define _GNU_SOURCE
 #include "guest.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,10 +51,14 @@ struct counters {
 	struct source_counts source;
 	unsigned int states;
 	struct idle_state state[MAX_STATES];
+	/* What the host had counted, and after how many requests that was. */
+	char *host;
+	uint64_t host_ios;
 };
 
 struct bench {
 	struct disk disk;
+	FILE *host;		/* the port to ask it on, or NULL */
 	char *cpus;
 	unsigned int cpu_count;
 	unsigned int rounds, runtime, ramp_ms;
@@ -93,6 +99,22 @@ static void count_idle(const char *cpus, struct counters *counters)
 	free(list);
 }
 
+/* The host answers with a line of JSON, which goes into the sample as it is. */
+static char *ask_host(FILE *port)
+{
+	char *line = NULL;
+	size_t size;
+	ssize_t length;
+
+	if (dprintf(fileno(port), "count\n") < 0)
+		fail("the host cannot be asked: %s", strerror(errno));
+	length = getline(&line, &size, port);
+	if (length < 1 || line[length - 1] != '\n')
+		fail("the host did not say what it counted");
+	line[length - 1] = '\0';
+	return line;
+}
+
 static struct counters count(const struct bench *bench)
 {
 	struct counters counters = { 0 };
@@ -102,6 +124,11 @@ static struct counters count(const struct bench *bench)
 	counters.irqs = count_irqs(&bench->disk);
 	counters.ios = count_ios(&bench->disk);
 	counters.ns = now_ns();
+	if (bench->host) {
+		counters.host = ask_host(bench->host);
+		/* It counted somewhere between. */
+		counters.host_ios = (counters.ios + count_ios(&bench->disk)) / 2;
+	}
 	return counters;
 }
 
@@ -170,6 +197,16 @@ static void send_idle(FILE *out, const struct counters *before,
 			after->state[i].time_us - before->state[i].time_us);
 }
 
+static void send_host(FILE *out, const struct counters *before,
+		      const struct counters *after)
+{
+	if (before->host && after->host)
+		fprintf(out, "\"host\":{\"ios\":%" PRIu64
+			",\"before\":%s,\"after\":%s},",
+			after->host_ios - before->host_ios, before->host,
+			after->host);
+}
+
 /* fio may say things ahead of its JSON. */
 static char *fio_json(void)
 {
@@ -193,27 +230,30 @@ static void send_sample(const struct bench *bench, const struct mode *mode,
 			const struct counters *after)
 {
 	char *json = fio_json();
-	char *idle = NULL;
+	char *more = NULL;
 	size_t length;
-	FILE *out = open_memstream(&idle, &length);
+	FILE *out = open_memstream(&more, &length);
 
 	if (!out)
 		fail("out of memory");
+	send_host(out, before, after);
+	fprintf(out, "\"idle\":[");
 	send_idle(out, before, after);
+	fprintf(out, "]");
 	fclose(out);
 	send_record("{\"type\":\"sample\",\"round\":%u,\"rw\":\"%s\","
 		    "\"mode\":\"%s\",\"cpus\":%u,\"wall_ns\":%" PRIu64
 		    ",\"ios\":%" PRIu64 ",\"irqs\":%" PRIu64
 		    ",\"source\":{\"windows\":%" PRIu64 ",\"hits\":%" PRIu64
 		    ",\"raced\":%" PRIu64 ",\"irqs\":%" PRIu64
-		    "},\"idle\":[%s],\"fio\":%s}",
+		    "},%s,\"fio\":%s}",
 		    round, rw, mode->name, bench->cpu_count,
 		    after->ns - before->ns, after->ios - before->ios,
 		    after->irqs - before->irqs,
 		    after->source.windows - before->source.windows,
 		    after->source.hits - before->source.hits, after->source.raced - before->source.raced,
-		    after->source.irqs - before->source.irqs, idle, json);
-	free(idle);
+		    after->source.irqs - before->source.irqs, more, json);
+	free(more);
 	free(json);
 }
 
@@ -260,6 +300,8 @@ static bool try_sample(const struct bench *bench, const struct mode *mode,
 		  after.ns - before.ns >= bench->runtime * 500 * MS;
 	if (in_time && round)
 		send_sample(bench, mode, rw, round, &before, &after);
+	free(before.host);
+	free(after.host);
 	return in_time;
 }
 
@@ -306,6 +348,20 @@ static void export_job(const struct bench *bench)
 	free(ramp);
 }
 
+static FILE *host_port(void)
+{
+	int fd;
+	FILE *port;
+
+	if (!param_number("count_host", 0))
+		return NULL;
+	fd = open_serial("counters", O_RDWR | O_CLOEXEC);
+	port = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!port)
+		fail("the host's counters: there is no port named counters");
+	return port;
+}
+
 int main(void)
 {
 	static const char *const patterns[] = { "randread", "randwrite", "randrw" };
@@ -315,6 +371,7 @@ int main(void)
 	const char *rw_list = param("rw", "randread,randwrite,randrw");
 	struct bench bench = {
 		.disk = find_disk(),
+		.host = host_port(),
 		.rounds = param_number("rounds", 5),
 		.runtime = param_number("runtime", 2),
 		.ramp_ms = param_number("ramp_ms", 500),

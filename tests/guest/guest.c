@@ -70,41 +70,51 @@ char *format_text(const char *format, ...)
 }
 
 /* There is no udev to make /dev/virtio-ports: sysfs knows the names. */
-static int find_results(void)
+static int find_port(const char *name, int flags)
 {
 	DIR *ports = opendir("/sys/class/virtio-ports");
+	size_t length = strlen(name);
 	struct dirent *port;
 	int fd = -1;
 
 	while (ports && fd < 0 && (port = readdir(ports))) {
 		char path[512];
-		char *name;
+		char *line;
 
 		snprintf(path, sizeof(path), "/sys/class/virtio-ports/%s/name",
 			 port->d_name);
-		name = read_file(path);
-		if (name && !strcmp(name, "results\n")) {
+		line = read_file(path);
+		if (line && !strncmp(line, name, length) &&
+		    !strcmp(line + length, "\n")) {
 			snprintf(path, sizeof(path), "/dev/%s", port->d_name);
-			fd = open(path, O_WRONLY);
+			fd = open(path, flags);
 		}
-		free(name);
+		free(line);
 	}
 	if (ports)
 		closedir(ports);
 	return fd;
 }
 
+int open_serial(const char *name, int flags)
+{
+	unsigned int tries;
+	int fd;
+
+	/* The host names its ports a moment after the device is there. */
+	for (tries = 0; (fd = find_port(name, flags)) < 0 && tries < 250; tries++)
+		sleep_ns(20000000);
+	return fd;
+}
+
 void open_results(void)
 {
 	struct pollfd port = { .fd = RESULTS_FD };
-	unsigned int tries;
 	int fd;
 
 	if (poll(&port, 1, 0) >= 0 && !(port.revents & (POLLHUP | POLLNVAL)))
 		return;
-	/* The host names its ports a moment after the device is there. */
-	for (tries = 0; (fd = find_results()) < 0 && tries < 250; tries++)
-		sleep_ns(20000000);
+	fd = open_serial("results", O_WRONLY);
 	if (fd < 0) {
 		fprintf(stderr, "guest: no virtio-serial port named results\n");
 		fd = open("/dev/null", O_WRONLY);

@@ -22,6 +22,8 @@
 const char *param(const char *key, const char *fallback);
 unsigned int param_number(const char *key, unsigned int fallback);
 
+/* A virtio-serial port by its name, with the flags of open(); -1: none. */
+int open_serial(const char *name, int flags);
 /*
  * Makes RESULTS_FD the results port. Nothing to do where it is already, and
  * not been unplugged since.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The report on made-up samples: a run whose counters prove its modes passes with the right figures, and each rule of
 # tools/report/proof.jq stops a run that breaks it, with the mode's name.
-# shellcheck disable=SC2317 # functions are called by check
+# shellcheck disable=SC2016,SC2317 # jq has variables too; functions are called by check
 set -euo pipefail
 source "$(dirname "$0")/../tap.sh"
 cd "$(dirname "$0")/../.."
@@ -24,14 +24,33 @@ sample() {
 		}'
 }
 
+# What the host is to have counted in the samples to come: a filter that gives {before, after}, with $ios; nothing: it did not.
+HOST=''
+ACCELERATOR='emulated (TCG)'
+
+# by_tcg, by_x86, by_arm64, by_debugfs: what the host answers, in the forms that it comes in
+by_tcg='{before: {cpu_us: 1000000, kvm: null}, after: {cpu_us: (1000000 + 400 * $ios), kvm: null}}'
+stats='def stats($add): {return: [1, 2 | {provider: "kvm", "qom-path": "cpu", stats: ($add + [
+	{name: "signal_exits", value: 7}, {name: "halt_wait_hist", value: [1, 2]}])}]};
+	def answer($cpu_us; $add): {cpu_us: $cpu_us, kvm: stats($add)};'
+by_x86=$stats'{before: answer(500; [{name: "exits", value: 100}, {name: "halt_exits", value: 10}, {name: "irq_injections", value: 5}]),
+	after: answer(500 + 300 * $ios; [{name: "exits", value: (100 + $ios)}, {name: "halt_exits", value: (10 + $ios / 4)},
+		{name: "irq_injections", value: (5 + $ios / 2)}])}'
+by_arm64=$stats'{before: answer(0; [{name: "exits", value: 0}, {name: "wfi_exit_stat", value: 0}, {name: "mmio_exit_kernel", value: 3}]),
+	after: answer(300 * $ios; [{name: "exits", value: $ios}, {name: "wfi_exit_stat", value: ($ios / 8)},
+		{name: "mmio_exit_kernel", value: (3 + $ios / 2)}])}'
+by_debugfs='{before: {cpu_us: 0, kvm: {exits: 50, halt_exits: 1}}, after: {cpu_us: (300 * $ios), kvm: {exits: (50 + 3 * $ios), halt_exits: 1}}}'
+
+host_filter() { if [[ $HOST ]]; then echo ".ios as \$ios | .host = {ios: \$ios} + ($HOST)"; else echo .; fi; }
+
 # run_with CHANGED-MODE SAMPLE-ARGUMENTS...: a good run of two rounds, but for one mode.
 run_with() {
 	local mode=$1 round
 	shift
 	rm -rf "$WORK/run"
 	mkdir "$WORK/run"
-	cat >"$WORK/run/run.json" <<-'EOF'
-		{"arch": "arm64", "accel": "tcg", "accelerator": "emulated (TCG)", "kernel": "6.12.0", "qemu": "QEMU 7.2",
+	sed "s/ACCELERATOR/$ACCELERATOR/" >"$WORK/run/run.json" <<-'EOF'
+		{"arch": "arm64", "accel": "tcg", "accelerator": "ACCELERATOR", "kernel": "6.12.0", "qemu": "QEMU 7.2",
 		 "device": "virtio-blk-pci", "vcpus": 1, "rounds": 2, "runtime": 2, "rw": ["randread"],
 		 "modes": ["halt", "haltpoll", "poll_source", "io_poll"]}
 	EOF
@@ -47,7 +66,7 @@ run_with() {
 			poll_source 5000 0.02 1 0.6 1
 			io_poll     6000 0    0 0   0
 		EOF
-	done >"$WORK/run/samples.jsonl"
+	done | jq -c "$(host_filter)" >"$WORK/run/samples.jsonl"
 	tools/report.sh "$WORK/run" >"$WORK/table" 2>"$WORK/errors"
 }
 
@@ -90,6 +109,41 @@ rule() {
 
 check "report: figures of a good run" good_run
 check "report: chart, table and csv of a good run, labelled as emulated" files
+
+# counted ACCELERATOR HOST FILTER: true of the result of the mode poll_source, which the guest says took 0.02 interrupts per I/O
+counted() {
+	local ACCELERATOR=$1 HOST=$2
+	run_with none || { cat "$WORK/errors"; return 1; }
+	holds ".results[2] | $3" || { jq '.results[2]' "$WORK/run/results.json"; return 1; }
+}
+
+# shown HEADING...: the table has these columns, and the csv as many fields on each line
+shown() {
+	local heading
+	for heading in "$@"; do grep -F "$heading" "$WORK/table" || { cat "$WORK/table"; return 1; }; done
+	[[ $(awk -F , '{ print NF }' "$WORK/run/results.csv" | sort -u | wc -l) == 1 ]]
+}
+
+labelled() {
+	grep -q "on arm64, $1, 1 vCPU" "$WORK/table" && grep -q "$1" "$WORK/run/iops.svg" &&
+		[[ $(grep -cF "\"$1\",\"randread\"" "$WORK/run/results.csv") == 4 ]] && holds ".accelerator == \"$1\""
+}
+
+check "report: a host that counted nothing" counted 'emulated (TCG)' '' \
+	'[.exits_per_io, .halt_exits_per_io, .irq_injections_per_io, .host_cpu_us_per_io, .exit_reasons_per_io] == [null, null, null, null, null]'
+check "report: ... and no column for it" eval '! shown exits/IO'
+check "report: the host's CPU time, without KVM" counted 'emulated (TCG)' "$by_tcg" '.host_cpu_us_per_io == 400 and .exits_per_io == null'
+check "report: ... in the table, and no exits" eval 'shown "host us/IO" && ! shown exits/IO'
+check "report: what KVM for x86-64 counts, of all vCPUs" counted KVM "$by_x86" \
+	'.exits_per_io == 2 and .halt_exits_per_io == 0.5 and .irq_injections_per_io == 1 and .host_cpu_us_per_io == 300 and
+	.exit_reasons_per_io == {halt_exits: 0.5, irq_injections: 1}'
+check "report: ... in the table and the csv" shown exits/IO halts/IO inj/IO "host us/IO" "injections: KVM"
+check "report: ... labelled as KVM" labelled KVM
+check "report: what KVM for arm64 counts" counted "KVM inside emulation" "$by_arm64" \
+	'.exits_per_io == 2 and .halt_exits_per_io == 0.25 and (.irq_injections_per_io * 1000 | round) == 20 and
+	.irq_injections_source == "guest, interrupts of the disk" and .exit_reasons_per_io.mmio_exit_kernel == 1'
+check "report: ... labelled as KVM inside emulation" labelled "KVM inside emulation"
+check "report: what debugfs gives" counted KVM "$by_debugfs" '.exits_per_io == 3 and .halt_exits_per_io == 0'
 
 rule halt irqs_per_io        2000 0.5 0 0 0
 rule halt polls_per_io       2000 1 0.5 0 0

@@ -23,9 +23,38 @@ def us: if . == null then null else . / 1000 end;
 def polling: [.idle[] | select(.state == 0)];
 def halted: [.idle[] | select(.state > 0)];
 
+# kvm_counts: of one answer of the host, {NAME: COUNT}: over all vCPUs, as query-stats gives them, or of the machine, from debugfs
+def kvm_counts:
+	if has("return") then reduce (.return[].stats[] | select(.value | type == "number")) as $stat ({}; .[$stat.name] += $stat.value)
+	else . end;
+
+# moved: what KVM counted meanwhile, of one sample
+def moved:
+	(.host.before.kvm | kvm_counts) as $before |
+	.host.after.kvm | kvm_counts | with_entries(.value -= ($before[.key] // 0));
+
+# host_counts: of the samples, what the host counted per I/O; what cannot be counted is null. KVM for arm64 does not count the
+# interrupts that it injects; those that the guest takes from the disk are what there is then. Where it counts them it
+# counts those of timers too.
+def host_counts($irqs_per_io):
+	sum(.host.ios) as $ios |
+	(if all(.host.before.kvm and .host.after.kvm) then
+		reduce (.[] | moved | to_entries[]) as $count ({}; .[$count.key] += $count.value) | map_values(ratio($ios))
+	else null end) as $kvm |
+	{
+		exits_per_io: $kvm.exits,
+		halt_exits_per_io: ($kvm.halt_exits // $kvm.wfi_exit_stat),
+		irq_injections_per_io: (if $kvm == null then null else $kvm.irq_injections // $irqs_per_io end),
+		irq_injections_source: (if $kvm == null then null elif $kvm.irq_injections != null then "KVM, all interrupts"
+			else "guest, interrupts of the disk" end),
+		host_cpu_us_per_io: (if all(.host) then sum(.host.after.cpu_us - .host.before.cpu_us) | ratio($ios) else null end),
+		exit_reasons_per_io: (if $kvm == null then null else $kvm | with_entries(select(.key != "exits" and .value > 0)) end)
+	};
+
 # result: of the samples of one mode and access pattern
 def result:
 	sum(.ios) as $ios | sum(.wall_ns * .cpus / 1000) as $cpu_us | latencies as $latencies |
+	(sum(.irqs) | ratio($ios)) as $irqs_per_io |
 	{
 		rw: .[0].rw, mode: .[0].mode,
 		iops_median: (map(iops) | median), iops_min: (map(iops) | min), iops_max: (map(iops) | max),
@@ -33,7 +62,7 @@ def result:
 		lat_p50_us: ($latencies | percentile(0.5) | us),
 		lat_p99_us: ($latencies | percentile(0.99) | us),
 		lat_p999_us: ($latencies | percentile(0.999) | us),
-		irqs_per_io: (sum(.irqs) | ratio($ios)),
+		irqs_per_io: $irqs_per_io,
 		poll_share: (if all(.idle | length > 0) then sum(polling | sum(.time_us)) | ratio($cpu_us) else 0 end),
 		polls_per_io: (if all(.idle | length > 0) then sum(polling | sum(.usage)) | ratio($ios) else 0 end),
 		halts_per_io: (if all(.idle | length > 0) then sum(halted | sum(.usage)) | ratio($ios) else null end),
@@ -41,7 +70,7 @@ def result:
 		windows_per_io: (sum(.source.windows) | ratio($ios)),
 		raced_per_io: (sum(.source.raced) | ratio($ios)),
 		iops: map(iops)
-	};
+	} + host_counts($irqs_per_io);
 
 # ratios: of the medians, of one access pattern
 def ratios:
