@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help bench test test-full soak model mutants kernel shell clean
+.PHONY: help bench lab test test-full soak model mutants kernel shell clean
 
 help: ## this list
 	@echo "targets:"
@@ -12,6 +12,10 @@ help: ## this list
 bench: ## boots the patched guest and measures what poll_source gains
 	@tools/packages.sh kernel rootfs vm report
 	@tools/bench.sh
+
+lab: ## the same under KVM in an emulated machine that has it, with VM exits counted
+	@tools/packages.sh kernel rootfs vm report
+	@tools/lab.sh
 
 test: ## runs every test; T=NAME runs one
 	@tools/packages.sh kernel rootfs vm report test
@@ -52,13 +56,13 @@ clean: ## removes what was built; the results of benchmarks stay
 #|   ARCH=arm64       the guest's architecture: arm64 or x86_64; make test without it takes both
 #|   JOBS=N           compilers at a time (default: the processors of this machine)
 #|   ACCEL=auto       kvm or tcg: kvm fails where no guest starts with it, auto takes tcg there and says why
-#|   VCPUS=N          processors of the guest (default: this machine's less one, at most 4; for soak: 2)
+#|   VCPUS=N          processors of the guest (default: this machine's less one, at most 4; for soak: 2; for lab: 1)
 #|   LATENCY_NS=N     how long the measured device takes for a request (default: 50000)
 #|   IOTHREAD_POLL_NS=N  how long the device's thread polls before it sleeps; QEMU's own default is 32768
 #|                    (default: 4 times LATENCY_NS and that, so that it never sleeps within a request)
-#|   ROUNDS=N         rounds of the benchmark (default: 5)
+#|   ROUNDS=N         rounds of the benchmark (default: 5; for lab: 3)
 #|   RUNTIME=N        seconds a sample takes (default: 2)
-#|   GUEST_HALT_POLL_NS=N  how long haltpoll polls at most (default: 200000)
+#|   GUEST_HALT_POLL_NS=N  how long haltpoll polls at most (default: 200000; for lab: 3000000)
 #|   DEVICE_OPTS=...  properties of the measured virtio-blk-pci device, e.g. packed=on
 #|   MINUTES=N        how long soak takes, in all (default: 2)
 #|   SEED=N           of what happens at random in soak and in tests (default: a new one each time, which is printed)

@@ -8,6 +8,6 @@ lock_out
 for name in tree kernel mutants steps sparse kernel-src disk; do rm -rf -- "$BUILD/${name:?}" "$OUT/${name:?}"; done # as of build_dir
 rm -rf -- "$OUT"/{rootfs,ccache,test,export,.times}
 [[ $BUILD == "$OUT" ]] || rmdir -- "$BUILD" "${BUILD%/*}" 2>/dev/null || true
-if [[ -d $OUT/bench ]]; then say "the results of benchmarks stay in $OUT/bench"; fi
+for name in bench lab; do [[ ! -d $OUT/$name ]] || say "the results of benchmarks stay in $OUT/$name"; done
 rm -f -- "$OUT/.lock"
 rmdir --ignore-fail-on-non-empty -- "$OUT"

@@ -27,10 +27,11 @@ fragments() {
 	soak) names=(common devices) ;;
 	kcsan) names=(common devices kunit test "$ARCH-test" kcsan) ;;
 	modules) names=(common modules) ;;
-	*) die "there is no kernel flavour '$1'" "the flavours: bench test soak kcsan modules" ;;
+	lab) names=(common lab "$ARCH-lab") ;; # the hypervisor of make lab
+	*) die "there is no kernel flavour '$1'" "the flavours: bench test soak kcsan modules lab" ;;
 	esac
 	for name in "${names[@]}" "$ARCH"; do
-		[[ $name == "$ARCH-test" && ! -e $ROOT/tools/config/$name.config ]] || echo "$ROOT/tools/config/$name.config"
+		[[ $name == "$ARCH"-* && ! -e $ROOT/tools/config/$name.config ]] || echo "$ROOT/tools/config/$name.config"
 	done
 }
 

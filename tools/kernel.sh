@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds the kernel of one flavour, or brings it up to date; prints the path of its image.
 #
-# usage: tools/kernel.sh bench|test|soak|kcsan|modules
+# usage: tools/kernel.sh bench|test|soak|kcsan|modules|lab
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 source "$ROOT/tools/series.sh"

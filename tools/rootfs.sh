@@ -3,10 +3,10 @@
 # the project's programs of tests/guest, the fio job files. Prints its path. (A program is a file there, or a directory of
 # files.)
 #
-# The packages come through APT as this machine has it set up (sources, mirror, keys, proxy), but with APT's state in OUT:
-# no root is needed and nothing is installed here. Everything is reused until one of its inputs changes.
+# The packages come through APT, see apt.sh. Everything is reused until one of its inputs changes.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
+source "$ROOT/tools/apt.sh"
 
 # Of these packages files are taken: the programs, and the libraries that fio really uses. Names differ between releases.
 PACKAGES='fio|busybox-static|libc6|libaio1|libaio1t64|libnuma1|zlib1g|liburing-dev'
@@ -19,62 +19,6 @@ LIBURING=$DIR/liburing  # for the project's programs: headers and the static lib
 IMAGE=$DIR/initramfs.cpio.zst
 
 hash_of() { sha256sum | cut -c 1-32; }
-
-# apt_setup: sources and settings stay those of this machine, the architecture and the state are ours; its hooks stay out.
-apt_setup() {
-	mkdir -p "$APT/lists/partial" "$APT/archives/partial"
-	: >"$APT/status"
-	cat >"$APT/apt.conf" <<-EOF
-		Dir::State "$APT";
-		Dir::State::Lists "$APT/lists";
-		Dir::State::status "$APT/status";
-		Dir::Cache "$APT";
-		APT::Architecture "$DEBIAN_ARCH";
-		APT::Architectures { "$DEBIAN_ARCH"; };
-		APT::Sandbox::User "root";
-		APT::Install-Recommends "false";
-		Acquire::Languages "none";
-		#clear APT::Update::Pre-Invoke;
-		#clear APT::Update::Post-Invoke;
-		#clear APT::Update::Post-Invoke-Success;
-	EOF
-}
-
-apt() { apt-get -c "$APT/apt.conf" -qq "$@" </dev/null; }
-
-# host_lists: changes when this machine's APT sources do, or when apt-get update brought new lists.
-host_lists() {
-	local lists=/var/lib/apt/lists
-	eval "$(apt-config shell lists Dir::State::lists/d)"
-	# shellcheck disable=SC2016 # fields of APT's
-	apt-get indextargets --format '$(SITE) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null | sort || true
-	find "$lists" -maxdepth 1 -name '*Release' -printf '%f %T@\n' 2>/dev/null | sort || true
-}
-
-# resolve: the packages to fetch, one a line: URI, file, size, hash.
-resolve() {
-	apt install --print-uris fio busybox-static liburing-dev 2>"$APT/resolve.log" |
-		grep -E "^[^ ]+ ($PACKAGES)_" | sort
-}
-
-# fetch: the packages' files, in $APT/archives.
-fetch() {
-	local names
-	names=$(cut -d ' ' -f 2 "$1" | cut -d _ -f 1)
-	# shellcheck disable=SC2086
-	(cd "$APT/archives" && apt download $names) >"$APT/download.log" 2>&1 ||
-		die_of_log "apt-get could not download the guest's packages" "$APT/download.log"
-}
-
-# unpack DIR: the files of all packages.
-unpack() {
-	local package
-	mkdir -p "$1"
-	for package in "$APT"/archives/*.deb; do
-		dpkg-deb --fsys-tarfile "$package" |
-			tar -x -C "$1" --keep-directory-symlink --no-same-owner --exclude='./usr/share' --exclude='./etc'
-	done
-}
 
 # take FROM TO: the programs and libraries that the guest needs.
 take() {
@@ -103,19 +47,19 @@ take_liburing() {
 # make_base: $BASE_TREE, with key in $BASE_TREE.key
 make_base() {
 	local inputs new="$BASE_TREE.new"
-	inputs=$({ echo "$PACKAGES $DEBIAN_ARCH"; host_lists; cat "$ROOT/tools/rootfs.sh" "$ROOT/tools/standins.sh"; } | hash_of)
+	inputs=$({ echo "$PACKAGES $DEBIAN_ARCH"; host_lists; cat "$ROOT"/tools/{rootfs,apt,standins}.sh; } | hash_of)
 	[[ "$(cat "$BASE_TREE.inputs" 2>/dev/null)" != "$inputs" ]] || return 0
 	progress_start "guest packages"
 	rm -rf "$new" "$APT/archives" "$APT/tree"
 	apt_setup
 	apt update >"$APT/update.log" 2>&1 || true
-	if ! resolve >"$APT/wanted" || [[ ! -s $APT/wanted ]]; then
+	if ! apt_resolve fio busybox-static liburing-dev | grep -E "^[^ ]+ ($PACKAGES)_" >"$APT/wanted" || [[ ! -s $APT/wanted ]]; then
 		[[ ! -d $BASE_TREE || ! -e $BASE_TREE.key ]] || { say "APT cannot be reached: the guest packages stay as they are"; return 0; }
 		cat "$APT/update.log" "$APT/resolve.log" >"$DIR/apt.log"
 		die_of_log "APT finds no fio for $DEBIAN_ARCH" "$DIR/apt.log"
 	fi
-	fetch "$APT/wanted"
-	unpack "$APT/tree"
+	apt_fetch "$APT/wanted"
+	apt_unpack "$APT/tree" --exclude='./usr/share' --exclude='./etc'
 	take "$APT/tree" "$new"
 	rm -rf "$BASE_TREE" "$BASE_TREE.inputs" "$LIBURING"
 	take_liburing "$APT/tree" "$LIBURING"

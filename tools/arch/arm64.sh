@@ -15,3 +15,5 @@ MACHINE=virt,gic-version=3
 MACHINE_ARGUMENTS=()                        # more for QEMU
 CONSOLE=ttyAMA0
 TCG_WORDS=""                                # for the kernel command line where the CPU is emulated
+LAB_MACHINE=virtualization=on               # what the lab's machine has beyond MACHINE: EL2
+LAB_CPU=neoverse-n1

@@ -16,3 +16,5 @@ MACHINE=q35
 MACHINE_ARGUMENTS=(-global ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off)
 CONSOLE=ttyS0
 TCG_WORDS=" no_timer_check"                 # a busy host makes the timer's test fail; KVM guests leave it out themselves
+LAB_MACHINE=""                              # what the lab's machine has beyond MACHINE
+LAB_CPU=max,+svm
