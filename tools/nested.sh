@@ -70,7 +70,8 @@ image "$outer_root" >"$WORK/initrd"
 status=0
 # The outer machine does not poll: its idle CPUs are what a host has to spare.
 ACCEL=tcg DEVICE_OPTS='' "$ROOT/tools/vm.sh" --kernel "$outer_kernel" --initrd "$WORK/initrd" --run lab --label "$LABEL" \
-	--cpus 2 --memory 4G --cpu "$LAB_CPU" --machine "$LAB_MACHINE" --append "cpuidle_haltpoll.force=0" \
+	--cpus 2 --memory 4G --cpu "$LAB_CPU" --machine "$LAB_MACHINE" \
+	--append "cpuidle_haltpoll.force=0${LAB_WORDS:+ $LAB_WORDS}" \
 	--qemu -chardev --qemu "file,id=files,path=$WORK/files.tar" --qemu -device --qemu virtserialport,chardev=files,name=files \
 	--results "$WORK/records" --log "$outer_log" --info "$WORK/outer.json" --timeout $((TIMEOUT + 120)) || status=$?
 hand_over || die "the outer machine handed over nothing" "its log: $outer_log"

@@ -17,3 +17,4 @@ CONSOLE=ttyAMA0
 TCG_WORDS=""                                # for the kernel command line where the CPU is emulated
 LAB_MACHINE=virtualization=on               # what the lab's machine has beyond MACHINE: EL2
 LAB_CPU=neoverse-n1
+LAB_WORDS=""                                # for its kernel

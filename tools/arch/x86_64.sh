@@ -17,4 +17,5 @@ MACHINE_ARGUMENTS=(-global ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off)
 CONSOLE=ttyS0
 TCG_WORDS=" no_timer_check"                 # a busy host makes the timer's test fail; KVM guests leave it out themselves
 LAB_MACHINE=""                              # what the lab's machine has beyond MACHINE
-LAB_CPU=max,+svm
+LAB_CPU=max,+svm,-xsave                     # QEMU tells KVM nothing of a guest's XSETBV
+LAB_WORDS="kvm.tsc_tolerance_ppm=50000"     # for its kernel: it knows the TSC's frequency roughly, and KVM can not scale
