@@ -136,12 +136,12 @@ check "report: the host's CPU time, without KVM" counted 'emulated (TCG)' "$by_t
 check "report: ... in the table, and no exits" eval 'shown "host us/IO" && ! shown exits/IO'
 check "report: what KVM for x86-64 counts, of all vCPUs" counted KVM "$by_x86" \
 	'.exits_per_io == 2 and .halt_exits_per_io == 0.5 and .irq_injections_per_io == 1 and .host_cpu_us_per_io == 300 and
-	.exit_reasons_per_io == {halt_exits: 0.5, irq_injections: 1}'
+	.exit_reasons_per_io == {halt_exits: 0.5, irq_injections: 1, rest: 1.5}'
 check "report: ... in the table and the csv" shown exits/IO halts/IO inj/IO "host us/IO" "injections: KVM"
 check "report: ... labelled as KVM" labelled KVM
 check "report: what KVM for arm64 counts" counted "KVM inside emulation" "$by_arm64" \
 	'.exits_per_io == 2 and .halt_exits_per_io == 0.25 and (.irq_injections_per_io * 1000 | round) == 20 and
-	.irq_injections_source == "guest, interrupts of the disk" and .exit_reasons_per_io.mmio_exit_kernel == 1'
+	.irq_injections_source == "guest, interrupts of the disk" and .exit_reasons_per_io.mmio_exit_kernel == 1 and .exit_reasons_per_io.rest == 0.75'
 check "report: ... labelled as KVM inside emulation" labelled "KVM inside emulation"
 check "report: what debugfs gives" counted KVM "$by_debugfs" '.exits_per_io == 3 and .halt_exits_per_io == 0'
 
