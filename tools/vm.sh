@@ -115,6 +115,7 @@ kernel_line() {
 #   map by an index of the old one, and what it stores to one device, a doorbell say, goes to another one or nowhere.
 # - 8.1, on x86-64: a CPU may keep the translation of code that another one patches just then. The kernel patches with int3 in
 #   between, and the CPU runs into that long after it has gone ("Oops: int3").
+#   The machine of make lab (--cpus) takes that small risk, as its guest's vCPU and disk have to run at the same time.
 tcg_threads() {
 	if [[ $REPLUG == yes ]] && ! qemu_has 8.2; then
 		echo single
