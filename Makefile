@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help bench lab test test-full soak model mutants kernel shell clean
+.PHONY: help bench lab test test-full soak model mutants kernel deb shell clean
 
 help: ## this list
 	@echo "targets:"
@@ -41,6 +41,9 @@ kernel: ## builds the patched kernel and prints the path of its image
 	@tools/packages.sh kernel
 	@tools/kernel.sh bench
 
+deb: ## builds Debian packages of the patched kernel; CONFIG=FILE: from that configuration, else from the running kernel's
+	@tools/deb.sh $(CONFIG)
+
 shell: ## boots the guest and gives a prompt in it
 	@tools/packages.sh kernel rootfs vm
 	@tools/shell.sh
@@ -53,7 +56,7 @@ clean: ## removes what was built; the results of benchmarks stay
 #|   OUT=DIR          where everything is made (default: out)
 #|   KERNEL_SRC=DIR   a kernel tree of the right line instead of Debian's linux-source package; it is only read
 #|   BASE=linux-6.12  the kernel line: a directory of patches/
-#|   ARCH=arm64       the guest's architecture: arm64 or x86_64; make test without it takes both
+#|   ARCH=arm64       the guest's architecture: arm64 or x86_64; make test without it takes both, make deb this machine's
 #|   JOBS=N           compilers at a time (default: the processors of this machine)
 #|   ACCEL=auto       kvm or tcg: kvm fails where no guest starts with it, auto takes tcg there and says why
 #|   VCPUS=N          processors of the guest (default: this machine's less one, at most 4; for soak: 2; for lab: 1)

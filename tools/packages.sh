@@ -1,7 +1,7 @@
 #!/bin/bash
 # Sees to it that the Debian packages of the named groups are there.
 #
-# usage: tools/packages.sh GROUP...     groups: kernel rootfs vm report test
+# usage: tools/packages.sh GROUP...     groups: kernel rootfs vm report deb test
 #
 # As root, or with sudo on a terminal, it installs what is missing; otherwise it prints the line to type and fails.
 set -euo pipefail
@@ -23,8 +23,12 @@ group() {
 		;;
 	vm) echo "${QEMU_PACKAGES[@]}" qemu-utils:qemu-img socat:socat jq:jq ;;
 	report) echo gnuplot-nox:gnuplot jq:jq ;;
+	deb)
+		echo debhelper:dh_prep dpkg-dev:dpkg-buildpackage rsync:rsync kmod:/sbin/depmod cpio:cpio
+		echo libelf-dev:/usr/include/libelf.h libssl-dev:/usr/include/openssl/ssl.h
+		;;
 	test) echo shellcheck:shellcheck sparse:sparse git:git spin:spin gcc:gcc ;;
-	*) die "there is no package group '$1'" "the groups: kernel rootfs vm report test" ;;
+	*) die "there is no package group '$1'" "the groups: kernel rootfs vm report deb test" ;;
 	esac
 }
 
@@ -41,7 +45,7 @@ missing() {
 	done
 }
 
-(($# > 0)) || die "no package group was named" "usage: tools/packages.sh GROUP...   (kernel rootfs vm report test)"
+(($# > 0)) || die "no package group was named" "usage: tools/packages.sh GROUP...   (kernel rootfs vm report deb test)"
 entries=()
 for name in "$@"; do
 	listed=$(group "$name")
