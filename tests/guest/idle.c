@@ -2,8 +2,9 @@
 /*
  * An idle CPU halts when the governor's limit for polling has passed, and not
  * only when something wakes it: sleeps much longer than the limit are counted
- * in both idle states. With poll_source on, too. And it does not poll at all
- * with a limit of 0, also where the limit it has reached may not shrink.
+ * in both idle states. With poll_source on, too. A limit that is lowered holds
+ * at once, also where the one that the CPU has reached may not shrink, and with
+ * a limit of 0 it does not poll at all.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -17,6 +18,7 @@
 
 /* guest_halt_poll_ns is 5 ms: short sleeps grow the limit, long ones pass it */
 #define LIMIT "5000000"
+#define LOWER_LIMIT "500000"
 #define SHORT_SLEEP (2 * MS)
 #define LONG_SLEEP (50 * MS)
 #define SLEEPS 40
@@ -66,6 +68,24 @@ static void test(const char *what)
 		fail("%s: the CPU does not poll, or does not halt", what);
 }
 
+/* Sleeps that fit into the limit that was reached do not fit into this one. */
+static void test_lowered(void)
+{
+	uint64_t halts = usage(1);
+	unsigned int i;
+	bool good;
+
+	for (i = 0; i < SLEEPS; i++)
+		sleep_ns(SHORT_SLEEP);
+	halts = usage(1) - halts;
+	good = halts >= SLEEPS / 2;
+	send_tap("%s - with a lower limit an idle CPU halts earlier",
+		 good ? "ok" : "not ok");
+	send_tap("# %d sleeps: halted %" PRIu64 " times", SLEEPS, halts);
+	if (!good)
+		fail("the CPU goes on polling beyond the lower limit");
+}
+
 static void test_off(void)
 {
 	uint64_t polls = usage(0);
@@ -91,6 +111,8 @@ int main(void)
 	if (set_poll_source(&disk, true))
 		fail("poll_source cannot be set");
 	test("poll_source");
+	set(GOVERNOR "guest_halt_poll_ns", LOWER_LIMIT);
+	test_lowered();
 	set(GOVERNOR "guest_halt_poll_ns", "0");
 	test_off();
 	return 0;
