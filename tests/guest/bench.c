@@ -348,6 +348,19 @@ static void export_job(const struct bench *bench)
 	free(ramp);
 }
 
+/* Without a queue for polled I/O fio would only say "Operation not supported". */
+static void need_poll_queue(const struct bench *bench)
+{
+	char *path = format_text("/sys/block/%s/queue/io_poll",
+				 bench->disk.name);
+	char *polls = read_file(path);
+
+	if (!polls || polls[0] != '1')
+		fail("mode io_poll: the disk has no queue for polled I/O: leave its num-queues at 2 at least, or leave io_poll out of the modes");
+	free(polls);
+	free(path);
+}
+
 static FILE *host_port(void)
 {
 	int fd;
@@ -386,6 +399,8 @@ int main(void)
 	for (p = 0; p < n_patterns; p++)
 		p_listed += listed(rw_list, patterns[p]);
 	bench.total = n_listed * (1 + bench.rounds * p_listed);
+	if (listed(mode_list, "io_poll"))
+		need_poll_queue(&bench);
 	export_job(&bench);
 
 	/* Round 0 is the warm-up: each mode once, nothing sent. */

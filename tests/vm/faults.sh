@@ -34,6 +34,8 @@ done
 check "faults: a program that fails" noticed "ended with status 3" ps.fault=status
 check "faults: a guest that stops dead" noticed "stopped before its program ended" ps.fault=die
 check "faults: a guest that hangs" noticed "had not finished after 8 s" ps.fault=hang --timeout 8
+check "faults: io_poll on a disk that has no queues for it" noticed "the disk has no queue for polled I/O" \
+	'' --run bench --device-opts num-queues=1
 check "faults: device properties that QEMU refuses" noticed "QEMU did not start" '' --device-opts nonsense=on
 if [[ $(uname -m) == "$HOST_MACHINE" && -e /dev/kvm ]]; then
 	skip "faults: ACCEL=kvm where KVM cannot work" "it can here"
