@@ -49,14 +49,18 @@ image() {
 	(cd "$WORK/add" && find . -mindepth 1 -print0 | cpio -0 -o -H newc -R 0:0 --quiet)
 }
 
-# hand_over: what came out of the outer machine, to where it was asked for.
+# handed FILE TARGET: FILE of what came out of the outer machine, if it did, becomes TARGET.
+handed() { [[ ! -e $WORK/files/$1 ]] || cp "$WORK/files/$1" "$2"; }
+
+# hand_over: what came out of the outer machine, to where it was asked for; a run that failed did not leave all of it.
 hand_over() {
 	mkdir "$WORK/files"
-	tar -x -C "$WORK/files" -f "$WORK/files.tar" 2>/dev/null || return 1
-	cp "$WORK/files/samples.jsonl" "$RESULTS"
-	cp "$WORK/files/console.log" "$LOG"
-	cp "$WORK/files/said" "${LOG%/*}/inner-vm.log"
-	jq --slurpfile outer "$WORK/outer.json" '. + {outer: $outer[0]}' "$WORK/files/vm.json" >"$INFO"
+	tar -x -C "$WORK/files" -f "$WORK/files.tar" 2>/dev/null || die "the outer machine handed over nothing" "its log: $outer_log"
+	handed samples.jsonl "$RESULTS"
+	handed console.log "$LOG"
+	handed said "$inner_said"
+	[[ ! -e $WORK/files/vm.json ]] ||
+		jq --slurpfile outer "$WORK/outer.json" '. + {outer: $outer[0]}' "$WORK/files/vm.json" >"$INFO"
 }
 
 parse "$@"
@@ -64,6 +68,7 @@ lock_out
 outer_kernel=$("$ROOT/tools/kernel.sh" lab)
 outer_root=$("$ROOT/tools/lab-rootfs.sh")
 outer_log=${LOG%/*}/outer-${LOG##*/}
+inner_said=${LOG%/*}/inner-vm.log
 WORK=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 image "$outer_root" >"$WORK/initrd"
@@ -74,5 +79,8 @@ ACCEL=tcg DEVICE_OPTS='' "$ROOT/tools/vm.sh" --kernel "$outer_kernel" --initrd "
 	--append "cpuidle_haltpoll.force=0${LAB_WORDS:+ $LAB_WORDS}" \
 	--qemu -chardev --qemu "file,id=files,path=$WORK/files.tar" --qemu -device --qemu virtserialport,chardev=files,name=files \
 	--results "$WORK/records" --log "$outer_log" --info "$WORK/outer.json" --timeout $((TIMEOUT + 120)) || status=$?
-hand_over || die "the outer machine handed over nothing" "its log: $outer_log"
-((status == 0)) || die "the guest in the lab failed" "what was said of it: ${LOG%/*}/inner-vm.log"
+hand_over
+((status == 0)) || {
+	[[ ! -s $inner_said ]] || say "$(tail -n 20 "$inner_said")"
+	die "the guest in the lab failed" "what was said of it: $inner_said"
+}
