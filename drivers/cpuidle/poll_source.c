@@ -18,6 +18,7 @@
  * spin, with the faults that it refutes: change both.
  */
 
+#include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/cpu.h>
 #include <linux/cpuidle.h>
@@ -72,8 +73,12 @@ DEFINE_STATIC_KEY_FALSE(poll_source_key);
 static DEFINE_MUTEX(poll_source_mutex);
 static LIST_HEAD(poll_sources);
 
-/* No source is polled: the system is going to sleep, or about to wake up */
-static bool poll_source_asleep;
+/*
+ * Sleeps of the system that are under way, from before it goes to sleep until
+ * after it woke up. They may overlap: hibernation from user space has no end
+ * until its file is closed. Nothing is polled unless it is 0.
+ */
+static atomic_t poll_source_sleeps = ATOMIC_INIT(0);
 
 /*
  * Once a second a source whose interrupt has not been seen since sits a window
@@ -190,8 +195,12 @@ static bool poll_source_window(struct cpuidle_driver *drv,
 	struct poll_source_cpu *pc = this_cpu_ptr(&poll_source_cpus);
 	struct poll_source *src, *next;
 
-	/* Pairs with synchronize_rcu() in poll_source_pm_notify() */
-	if (READ_ONCE(poll_source_asleep))
+	/*
+	 * Pairs with poll_source_pm_notify(): with synchronize_rcu() on the way
+	 * to sleep, and on the way back with the barrier, so that handlers find
+	 * their devices resumed.
+	 */
+	if (atomic_read_acquire(&poll_source_sleeps))
 		return false;
 
 	pc->polling = true;
@@ -516,7 +525,7 @@ static int poll_source_pm_notify(struct notifier_block *nb,
 	case PM_SUSPEND_PREPARE:
 	case PM_HIBERNATION_PREPARE:
 	case PM_RESTORE_PREPARE:
-		WRITE_ONCE(poll_source_asleep, true);
+		atomic_inc(&poll_source_sleeps);
 		/*
 		 * For windows that are open to end: RCU watches them, and the
 		 * idle loop runs with preemption off.
@@ -526,7 +535,9 @@ static int poll_source_pm_notify(struct notifier_block *nb,
 	case PM_POST_SUSPEND:
 	case PM_POST_HIBERNATION:
 	case PM_POST_RESTORE:
-		WRITE_ONCE(poll_source_asleep, false);
+		/* Pairs with atomic_read_acquire() in poll_source_window() */
+		smp_mb__before_atomic();
+		atomic_dec(&poll_source_sleeps);
 		break;
 	}
 
