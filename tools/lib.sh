@@ -112,7 +112,8 @@ need_space() {
 # was half-written.
 die_of_log() {
 	local what=$1 log=$2 full=0
-	if grep -qi 'no space left on device' "$log" || (($(free_mib "$OUT") < 1)); then full=1; fi
+	# The second is fixdep's way to say it.
+	if grep -qiE 'no space left on device|not all data was written' "$log" || (($(free_mib "${log%/*}") < 1)); then full=1; fi
 	tail -n 25 "$log" | while IFS= read -r line; do say "  | $line"; done
 	rm -rf -- "${@:3}"
 	((full == 0)) || die "$what: the disk with $OUT is full" \
