@@ -4,7 +4,8 @@
 #
 # Whoever sources this sets APT to that directory, which holds APT's lists and the packages' files.
 
-# apt_setup: sources and settings stay those of this machine, the architecture and the state are ours; its hooks stay out.
+# apt_setup SUITE: settings stay those of this machine, the architecture and the state are ours; its hooks stay out. The
+# sources are this machine's too where SUITE is empty, else SUITE of Debian's archive alone, on the mirror that these name.
 apt_setup() {
 	mkdir -p "$APT/lists/partial" "$APT/archives/partial"
 	: >"$APT/status"
@@ -22,6 +23,29 @@ apt_setup() {
 		#clear APT::Update::Post-Invoke;
 		#clear APT::Update::Post-Invoke-Success;
 	EOF
+	[[ $1 ]] || return 0
+	cat >>"$APT/apt.conf" <<-EOF
+		Dir::Etc::sourcelist "$APT/sources.list";
+		Dir::Etc::sourceparts "-";
+	EOF
+	echo "deb [signed-by=$DEBIAN_KEYRING] $(debian_mirror) $1 main" >"$APT/sources.list"
+}
+
+DEBIAN_KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg # of the package debian-archive-keyring, which all of Debian has
+
+# debian_mirror: where this machine has Debian's archive from. Without lists nobody knows whose archive is whose: then the one
+# with this machine's release.
+debian_mirror() {
+	local release
+	# shellcheck source=/dev/null
+	release=$(source /etc/os-release && echo "${VERSION_CODENAME:-}")
+	# shellcheck disable=SC2016 # fields of APT's
+	apt-get indextargets --format '$(REPO_URI) $(RELEASE)/$(COMPONENT) $(ORIGIN)/$(LABEL)' 'Created-By: Packages' 2>/dev/null |
+		awk -v release="$release/main" '
+			$1 ~ /^cdrom:/ { next }
+			$3 == "Debian/Debian" && sure == "" { sure = $1 }
+			$2 == release && guess == "" { guess = $1 }
+			END { if (sure guess != "") print sure != "" ? sure : guess }'
 }
 
 apt() { apt-get -c "$APT/apt.conf" -qq "$@" </dev/null; }

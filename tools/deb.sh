@@ -36,7 +36,7 @@ check_config() {
 # debian_config: the path of what Debian configures its kernel of this line with.
 debian_config() {
 	local package=linux-config-$LINE found
-	apt_setup
+	apt_setup "$SOURCE_SUITE"
 	say "fetching Debian's $package"
 	{ apt update && (cd "$APT/archives" && rm -f -- ./*.deb && apt download "$package"); } >"$APT/download.log" 2>&1 ||
 		die_of_log "apt-get could not download $package for $DEBIAN_ARCH" "$APT/download.log"
@@ -73,7 +73,7 @@ lock_out
 tree=$("$ROOT/tools/tree.sh")
 from=$(start_config)
 version=$(tree_version "$tree")-$REVISION
-objects=$(build_dir kernel)/$ARCH-deb
+objects=$(build_dir kernel)/$BASE-$ARCH-deb
 log=$objects/build.log
 done_dir=$OUT/deb/$ARCH
 profiles=pkg.linux$LOCAL.nokerneldbg

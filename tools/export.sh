@@ -35,7 +35,7 @@ while read -r patch; do
 		in_stage diff --cached --no-renames --stat --summary
 		echo
 		in_stage diff --cached --no-renames
-	} >"$target/$patch"
+	} >"$target/${patch##*/}"
 	keep_step
 done < <(series_patches)
 echo "$target"

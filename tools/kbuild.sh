@@ -18,19 +18,20 @@ kernel_make() {
 		CC="${CCACHE:+$CCACHE }${CROSS_COMPILE}gcc" HOSTCC="${CCACHE:+$CCACHE }gcc" "$@"
 }
 
-# fragments FLAVOUR: the configuration's fragments, one a line; those of the architecture come last.
+# fragments FLAVOUR: the configuration's fragments, one a line; those of the base and of the architecture come last.
 fragments() {
 	local names name
 	case $1 in
 	bench) names=(common) ;;
 	test) names=(common devices kunit test "$ARCH-test") ;;
 	soak) names=(common devices) ;;
+	kunit) names=(common kunit) ;;
 	kcsan) names=(common devices kunit test "$ARCH-test" kcsan) ;;
 	modules) names=(common modules) ;;
 	lab) names=(common lab "$ARCH-lab") ;; # the hypervisor of make lab
-	*) die "there is no kernel flavour '$1'" "the flavours: bench test soak kcsan modules lab" ;;
+	*) die "there is no kernel flavour '$1'" "the flavours: bench test soak kunit kcsan modules lab" ;;
 	esac
-	for name in "${names[@]}" "$ARCH"; do
+	for name in "${names[@]}" "$BASE" "$ARCH"; do
 		[[ $name == "$ARCH"-* && ! -e $ROOT/tools/config/$name.config ]] || echo "$ROOT/tools/config/$name.config"
 	done
 }

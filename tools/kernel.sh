@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds the kernel of one flavour, or brings it up to date; prints the path of its image.
 #
-# usage: tools/kernel.sh bench|test|soak|kcsan|modules|lab
+# usage: tools/kernel.sh bench|test|soak|kunit|kcsan|modules|lab
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 source "$ROOT/tools/series.sh"
@@ -20,7 +20,7 @@ mapfile -t chosen <<<"$chosen"
 
 lock_out
 tree=$("$ROOT/tools/tree.sh")
-objects=$(build_dir kernel)/$ARCH-$flavour
+objects=$(build_dir kernel)/$BASE-$ARCH-$flavour
 image=$objects/$KERNEL_IMAGE
 about=$objects/kernel.json # written last: it is there only beside a whole kernel, the one it tells of
 wanted=$objects/wanted.config

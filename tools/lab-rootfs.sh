@@ -71,7 +71,7 @@ make_base() {
 	[[ "$(cat "$TAKEN.inputs" 2>/dev/null)" != "$inputs" ]] || return 0
 	progress_start "the hypervisor's packages"
 	rm -rf "$new" "$APT/archives" "$APT/tree"
-	apt_setup
+	apt_setup ''
 	apt update >"$APT/update.log" 2>&1 || true
 	if ! apt_resolve "${QEMU_PACKAGES[@]%%:*}" "${PACKAGES[@]}" >"$APT/wanted"; then
 		[[ ! -d $TAKEN || ! -e $TAKEN.key ]] ||
@@ -93,14 +93,15 @@ make_base() {
 make_image() {
 	local key work=$DIR/work
 	key=$({ echo "$BASE"; cat "$TAKEN.key" "$TAKEN.inputs" "$1.key" "$ROOT"/tools/*.sh \
-		"$ROOT"/tools/arch/*; } | hash_of)
+		"$ROOT"/tools/{arch,base}/*; } | hash_of)
 	[[ "$(cat "$IMAGE.key" 2>/dev/null)" != "$key" || ! -e $IMAGE ]] || return 0
 	rm -rf "$work" "$IMAGE.key"
 	cp -a "$TAKEN" "$work"
-	mkdir -p "$work/tests" "$work/project/tools/arch" "$work/project/patches/$BASE"
+	mkdir -p "$work/tests" "$work"/project/tools/{arch,base} "$work/project/patches/$BASE"
 	(cd "$work" && zstd -q -dc "$1" | cpio -i --quiet init)
 	cp "$ROOT"/tools/*.sh "$work/project/tools/"
 	cp "$ROOT"/tools/arch/*.sh "$work/project/tools/arch/"
+	cp "$ROOT"/tools/base/*.sh "$work/project/tools/base/"
 	cp "$ROOT/tools/lab-guest.sh" "$work/tests/lab"
 	(cd "$work" && find . -mindepth 1 -print0 | LC_ALL=C sort -z | cpio -0 -o -H newc -R 0:0 --quiet) >"$IMAGE.new"
 	mv "$IMAGE.new" "$IMAGE"

@@ -183,6 +183,7 @@ check_variables() {
 	export ARCH=${ARCH:-arm64} BASE=${BASE:-linux-6.12} JOBS=${JOBS:-$(nproc)} ACCEL=${ACCEL:-auto} VCPUS=${VCPUS:-}
 	export LATENCY_NS=${LATENCY_NS:-50000} ROUNDS=${ROUNDS:-5} RUNTIME=${RUNTIME:-2} DEVICE_OPTS=${DEVICE_OPTS:-}
 	export GUEST_HALT_POLL_NS=${GUEST_HALT_POLL_NS:-200000}
+	[[ $BASE == linux-* ]] || BASE=linux-$BASE
 	export MINUTES=${MINUTES:-2} SEED=${SEED:-$SRANDOM}
 	export KERNEL_SRC=${KERNEL_SRC:-} OUT=${OUT:-$ROOT/out} BUILD
 
@@ -221,3 +222,5 @@ check_variables
 
 # shellcheck source=tools/arch/arm64.sh
 source "$ROOT/tools/arch/$ARCH.sh"
+# shellcheck source=tools/base/linux-6.12.sh
+source "$ROOT/tools/base/$BASE.sh"

@@ -3,7 +3,7 @@
 #
 # usage: tools/measure.sh DIR [MODES [PATTERNS]]      lists with commas; default: all
 #
-# NESTED=yes boots the guest in an emulated machine that has KVM, see nested.sh.
+# KERNEL_FLAVOUR names another kernel than that of the benchmark. NESTED=yes boots the guest in an emulated machine that has KVM, see nested.sh.
 #
 # Leaves samples.jsonl, results.json, results.csv, iops.png, iops.svg and console.log in DIR; the table goes to stdout.
 set -euo pipefail
@@ -30,7 +30,7 @@ about_run() {
 }
 
 lock_out
-kernel=$("$ROOT/tools/kernel.sh" bench)
+kernel=$("$ROOT/tools/kernel.sh" "${KERNEL_FLAVOUR:-bench}")
 initrd=$("$ROOT/tools/rootfs.sh")
 need_space "$DIR" 50 "a benchmark's results"
 samples=$((12 * ROUNDS + 4))

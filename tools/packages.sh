@@ -15,7 +15,7 @@ group() {
 		echo patch:patch xz-utils:xz perl:perl
 		compiler_packages
 		((${#KERNEL_PACKAGES[@]} == 0)) || echo "${KERNEL_PACKAGES[@]}"
-		[[ $KERNEL_SRC ]] || echo "linux-source-${BASE#linux-}:/usr/src/linux-source-${BASE#linux-}.tar.xz"
+		[[ $KERNEL_SRC || $SOURCE_SUITE ]] || echo "linux-source-${BASE#linux-}:/usr/src/linux-source-${BASE#linux-}.tar.xz"
 		;;
 	rootfs)
 		echo cpio:cpio zstd:zstd
@@ -27,7 +27,7 @@ group() {
 		echo debhelper:dh_prep dpkg-dev:dpkg-buildpackage rsync:rsync kmod:/sbin/depmod cpio:cpio
 		echo libelf-dev:/usr/include/libelf.h libssl-dev:/usr/include/openssl/ssl.h
 		;;
-	test) echo shellcheck:shellcheck sparse:sparse git:git spin:spin gcc:gcc ;;
+	test) echo shellcheck:shellcheck sparse:sparse git:git spin:spin gcc:gcc "${TEST_PACKAGES[@]}" ;;
 	*) die "there is no package group '$1'" "the groups: kernel rootfs vm report deb test" ;;
 	esac
 }

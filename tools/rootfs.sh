@@ -51,7 +51,7 @@ make_base() {
 	[[ "$(cat "$BASE_TREE.inputs" 2>/dev/null)" != "$inputs" ]] || return 0
 	progress_start "guest packages"
 	rm -rf "$new" "$APT/archives" "$APT/tree"
-	apt_setup
+	apt_setup ''
 	apt update >"$APT/update.log" 2>&1 || true
 	if ! apt_resolve fio busybox-static liburing-dev | grep -E "^[^ ]+ ($PACKAGES)_" >"$APT/wanted" || [[ ! -s $APT/wanted ]]; then
 		[[ ! -d $BASE_TREE || ! -e $BASE_TREE.key ]] || { say "APT cannot be reached: the guest packages stay as they are"; return 0; }

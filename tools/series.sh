@@ -3,10 +3,15 @@
 #
 # A patch holds edits to files that the kernel has. New kernel files stand in this repository at their in-tree paths;
 # the patch they arrive with names each in its message, in a line "New-file: PATH".
+#
+# A base is a kernel line, with its directory of patches/ and its file of tools/base/. All bases have the same steps and
+# share the new kernel files. A step's patch that serves another base too exists once: the base's file `series` names it
+# where it is, as ../linux-6.12/NAME. Lines may be found elsewhere (an offset), but they have to be the same (no fuzz): such a
+# patch has as little context, down to one line, as the kernels have in common there. What is exported has it in full.
 
 SERIES_DIR=$ROOT/patches/$BASE
 
-# series_patches: the file names of the patches, in order.
+# series_patches: the patches in order, as paths from $SERIES_DIR.
 series_patches() {
 	[[ -f $SERIES_DIR/series ]] || die "there is no file $SERIES_DIR/series" "is the clone complete? type: git status"
 	sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' "$SERIES_DIR/series"
@@ -62,8 +67,14 @@ series_check() {
 	[[ $listed ]] || die "$SERIES_DIR/series lists no patch"
 	odd=$(sort <<<"$listed" | uniq -d)
 	[[ ! $odd ]] || die "listed twice in $SERIES_DIR/series: $odd"
-	odd=$(comm -3 <(sort <<<"$listed") <(names_of "" "$SERIES_DIR"/*.patch | sort) | tr -d '\t')
+	odd=$(comm -3 <(grep -v / <<<"$listed" | sort) <(names_of "" "$SERIES_DIR"/*.patch | sort) | tr -d '\t')
 	[[ ! $odd ]] || die "in only one of $SERIES_DIR and its file series: $odd"
+	odd=$(while read -r patch; do [[ -f $SERIES_DIR/$patch ]] || echo "$patch"; done <<<"$listed")
+	[[ ! $odd ]] || die "listed in $SERIES_DIR/series, but not there: $odd"
+	odd=$(while read -r patch; do basename "$patch"; done <<<"$listed" | sort | uniq -d)
+	[[ ! $odd ]] || die "two patches listed in $SERIES_DIR/series have the same name: $odd"
+	odd=$(sha256sum "$SERIES_DIR"/../*/*.patch | sort | uniq -D -w 64 | cut -d ' ' -f 3-)
+	[[ ! $odd ]] || die "the same patch twice: $odd" "name the one in the series file of the other base, as ../BASE/NAME"
 	named=$(while read -r patch; do patch_new_files "$patch"; done <<<"$listed" | sort)
 	odd=$(uniq -d <<<"$named")
 	[[ ! $odd ]] || die "named as New-file by more than one patch: $odd"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Makes the patched kernel tree of BASE, or brings it up to date; prints its path.
 #
-# The source is KERNEL_SRC, which is only read, or the tarball of Debian's linux-source package, unpacked once. Files
+# The source is KERNEL_SRC, which is only read, or the tarball of Debian's linux-source package, unpacked once: that of this
+# machine, or the one that source.sh fetches. Files
 # whose content stays keep their time stamps, so a changed series rebuilds little. A pristine copy is kept of every file
 # the series edits, so that a later series can start from it.
 set -euo pipefail
@@ -10,7 +11,6 @@ source "$ROOT/tools/series.sh"
 
 LINE=${BASE#linux-}
 TARBALL=/usr/src/linux-source-$LINE.tar.xz
-TARBALL_FILES=92000 # about
 TREE_MIB=2000
 
 "$ROOT/tools/packages.sh" kernel
@@ -118,8 +118,8 @@ stage_series() {
 		[[ ! -e $TREE/$file ]] || grep -qxF -- "$file" "$STATE/added" || die "the kernel has its own $file, which the series adds"
 	done < <(kernel_files)
 	while read -r patch; do
-		apply_patch "$STAGE" "$patch" || { rm -rf "$STAGE"; die "$patch does not apply to Linux $(tree_version "$TREE")" \
-			"the patch is for another version: adapt $SERIES_DIR/$patch"; }
+		apply_patch "$STAGE" "$patch" || { rm -rf "$STAGE"; die "${patch##*/} does not apply to Linux $(tree_version "$TREE")" \
+			"the patch is for another version: adapt $(realpath "$SERIES_DIR/$patch")"; }
 	done < <(series_patches)
 }
 
@@ -143,6 +143,7 @@ install_series() {
 
 series_check
 EDITS=$(series_edits)
+[[ $KERNEL_SRC || -e $TARBALL || ! $SOURCE_SUITE ]] || TARBALL=$("$ROOT/tools/source.sh")
 [[ ! $KERNEL_SRC ]] || check_kernel_src
 if [[ ! -d $TREE || $(cat "$STATE/source" 2>/dev/null) != "$(source_id)" ]]; then
 	unpack

@@ -41,5 +41,5 @@ check "disk: nothing is left of the tree" test ! -e "$work/small/tree/$BASE.part
 share_tree "$work/out"
 small_disk "$work/out/kernel" 6
 check "disk: a disk that fills up while the kernel is built" refused "is full" fills_up "$work/out" "$ROOT/tools/kernel.sh" bench
-check "disk: what was built is not taken for a kernel" test ! -e "$work/out/kernel/$ARCH-bench/kernel.json"
+check "disk: what was built is not taken for a kernel" test ! -e "$work/out/kernel/$BASE-$ARCH-bench/kernel.json"
 tap_end

@@ -18,7 +18,7 @@ unset OUT
 
 build=$(cd "$copy" && bash -c 'source tools/lib.sh; echo "$BUILD"')
 tree=$build/tree/$BASE
-objects=$build/kernel/$ARCH-bench
+objects=$build/kernel/$BASE-$ARCH-bench
 image=$objects/$KERNEL_IMAGE
 
 front() { make --no-print-directory -C "$copy" "$@"; }
@@ -43,7 +43,7 @@ check "interrupted: nothing is left of the part" absent "$tree.partial"
 check "interrupted: killed while it builds" killed_when '[[ -e $objects/init/main.o ]]' make -C "$copy" kernel
 check "interrupted: what was built is not taken for a kernel" absent "$objects/kernel.json"
 check "interrupted: the kernel is whole the next time, in a clone at a path with a space" builds_kernel
-check "interrupted: out/ leads there" test "$copy/out/kernel/$ARCH-bench/$KERNEL_IMAGE" -ef "$image"
+check "interrupted: out/ leads there" test "$copy/out/kernel/$BASE-$ARCH-bench/$KERNEL_IMAGE" -ef "$image"
 check "built once: the next time takes no build" refused "" bash -c "make -C '$copy' kernel 2>&1 | grep building"
 
 # cut_off: leaves what a build that was killed while it wrote an object would

@@ -53,5 +53,5 @@ check "KERNEL_SRC: all else is as the package gives it" same_tree README "$edite
 rm "$src/scripts/Makefile.build"
 check "KERNEL_SRC: a tree that lacks a part of the build is refused" refused "the kernel could not be configured" \
 	env OUT="$work/out" KERNEL_SRC="$src" "$ROOT/tools/kernel.sh" bench
-check "KERNEL_SRC: the message shows what is lacking" grep -q Makefile.build "$work/out/kernel/$ARCH-bench/build.log"
+check "KERNEL_SRC: the message shows what is lacking" grep -q Makefile.build "$work/out/kernel/$BASE-$ARCH-bench/build.log"
 tap_end

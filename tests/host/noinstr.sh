@@ -16,8 +16,8 @@ lock_out
 image=$("$ROOT/tools/kernel.sh" test)
 objects=${image%"/$KERNEL_IMAGE"}
 tree=$("$ROOT/tools/tree.sh")
-mkdir -p "$OUT/test/$ARCH"
-log=$OUT/test/$ARCH/noinstr.log
+mkdir -p "$OUT/test/$BASE-$ARCH"
+log=$OUT/test/$BASE-$ARCH/noinstr.log
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

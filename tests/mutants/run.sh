@@ -5,7 +5,7 @@
 # usage: tests/mutants/run.sh [NAME]...      NAME: a mutant, tests/mutants/NAME.patch; see mutants.sh there
 #
 # Prints TAP. The kernel without a mutant has to pass the same tests first. A mutant that does not apply or does not build, and
-# a guest that ends without a verdict, are errors of the run and catch nothing. Logs are $OUT/test/ARCH/mutant-NAME.*.
+# a guest that ends without a verdict, are errors of the run and catch nothing. Logs are $OUT/test/BASE-ARCH/mutant-NAME.*.
 # shellcheck disable=SC2317 # functions are called by check and run_logged
 set -euo pipefail
 source "$(dirname "$0")/../vm/guest.sh"
@@ -28,7 +28,7 @@ prepare() {
 	local patched wanted files
 	patched=$("$ROOT/tools/tree.sh")
 	dir=$(build_dir mutants)
-	tree=$dir/tree/$BASE objects=$dir/kernel/$ARCH-test original=$patched
+	tree=$dir/tree/$BASE objects=$dir/kernel/$BASE-$ARCH-test original=$patched
 	log=$objects/build.log unfinished=$objects/.unfinished wanted=$objects/wanted.config
 	INITRD=$("$ROOT/tools/rootfs.sh")
 	KERNEL=$objects/$KERNEL_IMAGE

@@ -4,7 +4,7 @@
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 source "$ROOT/tools/lib.sh"
 source "$ROOT/tests/tap.sh"
-LOGS=$OUT/test/$ARCH
+LOGS=$OUT/test/$BASE-$ARCH
 
 # use_kernel FLAVOUR
 use_kernel() {
