@@ -1,5 +1,6 @@
 #!/bin/bash
 # Each fault mutant applies to the patched kernel and names a test that there is. That the test catches it, `make mutants` shows.
+# bases: all
 # shellcheck disable=SC2317 # functions are called by check
 set -euo pipefail
 source "$(dirname "$0")/../../tools/lib.sh"
