@@ -36,16 +36,16 @@ DEBIAN_KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg # of the package d
 # debian_mirror: where this machine has Debian's archive from. Without lists nobody knows whose archive is whose: then the one
 # with this machine's release.
 debian_mirror() {
-	local release
+	local targets release
+	# shellcheck disable=SC2016 # fields of APT's
+	targets=(apt-get indextargets --format '$(REPO_URI) $(RELEASE)/$(COMPONENT) $(ORIGIN)/$(LABEL)' 'Created-By: Packages')
 	# shellcheck source=/dev/null
 	release=$(source /etc/os-release && echo "${VERSION_CODENAME:-}")
-	# shellcheck disable=SC2016 # fields of APT's
-	apt-get indextargets --format '$(REPO_URI) $(RELEASE)/$(COMPONENT) $(ORIGIN)/$(LABEL)' 'Created-By: Packages' 2>/dev/null |
-		awk -v release="$release/main" '
-			$1 ~ /^cdrom:/ { next }
-			$3 == "Debian/Debian" && sure == "" { sure = $1 }
-			$2 == release && guess == "" { guess = $1 }
-			END { if (sure guess != "") print sure != "" ? sure : guess }'
+	{ "${targets[@]}" && echo . && "${targets[@]}" --no-release-info; } 2>/dev/null | awk -v release="$release/main" '
+		$1 == "." { guess = !listed; next }
+		{ listed = 1 }
+		mirror == "" && $1 !~ /^cdrom:/ && (guess ? $2 == release : $3 == "Debian/Debian") { mirror = $1 }
+		END { if (mirror != "") print mirror }'
 }
 
 apt() { apt-get -c "$APT/apt.conf" -qq "$@" </dev/null; }
