@@ -3,7 +3,8 @@
 #
 # usage: tests/run.sh [--full] [NAME]     NAME: one test, e.g. style or host/style
 #
-# A test is an executable file of tests/host or tests/vm that prints TAP; what it prints is kept in $OUT/test/ARCH/NAME.tap.
+# A test is an executable file of tests/host or tests/vm that prints TAP; what it prints is kept in
+# $OUT/test/BASE-ARCH/NAME.tap.
 # Comments in it say more:
 #
 #   # limit: SECONDS        how long it may take, where five minutes are not enough
@@ -11,8 +12,10 @@
 #   # also: ARCH            where no ARCH is asked for, tests run for the default one, and this one for ARCH as well;
 #                           with --full all tests do that depend on the architecture: those of tests/vm, and those that say so
 #   # only: ARCH, REASON    it runs for no other one
+#   # bases: WHICH          where no BASE is asked for, tests run for the default one, and this one for all of them (all), for
+#                           the others instead (others), or for all of them with --full (full)
 set -euo pipefail
-asked_arch=${ARCH:-}
+asked_arch=${ARCH:-} asked_base=${BASE:-}
 source "$(dirname "$0")/../tools/lib.sh"
 
 DEFAULT_LIMIT=300
@@ -39,6 +42,17 @@ archs_of() {
 	archs=$ARCH
 	[[ $asked_arch ]] || archs+=" $also"
 	for arch in $archs; do [[ $only && ${only%%,*} != "$arch" ]] || echo "$arch"; done | sort -u
+}
+
+# bases_of PATH: the bases that the test runs for.
+bases_of() {
+	local which
+	which=$(says "$1" bases)
+	if [[ $asked_base ]] || [[ $which != all && $which != others && "$which $full" != "full yes" ]]; then
+		echo "$BASE"
+	else
+		names_of "" "$ROOT"/patches/*/ | if [[ $which == others ]]; then grep -vxF "$BASE" || true; else cat; fi
+	fi
 }
 
 # left_out PATH: why the test does not run; nothing where it does.
@@ -69,17 +83,18 @@ count() {
 	counted=$((counted + 1))
 }
 
-# run_test ARCH PATH
+# run_test ARCH BASE PATH
 run_test() {
-	local name=${2#"$ROOT/tests/"} limit counted=0 line status=0 began=$SECONDS log
+	local name=${3#"$ROOT/tests/"} limit counted=0 line status=0 began=$SECONDS log
 	name=${name%.sh}
-	limit=$(says "$2" limit)
+	limit=$(says "$3" limit)
 	limit=${limit:-$DEFAULT_LIMIT}
-	log=$OUT/test/$1/${name//\//-}.tap
+	log=$OUT/test/$2-$1/${name//\//-}.tap
 	mkdir -p "${log%/*}"
 	[[ $1 == "$ARCH" ]] || name+=" ($1)"
+	[[ $2 == "$BASE" ]] || name+=" ($2)"
 	show "# $name"
-	ARCH=$1 timeout -k 20 "$limit" "$2" </dev/null >"$pipe" &
+	ARCH=$1 BASE=$2 timeout -k 20 "$limit" "$3" </dev/null >"$pipe" &
 	child=$!
 	while IFS= read -r line; do
 		show "$line"
@@ -117,7 +132,9 @@ for path in "${chosen[@]}"; do
 		continue
 	fi
 	for arch in $(archs_of "$path"); do
-		if [[ $arch == "$ARCH" ]]; then runs+=("$arch $path"); else others+=("$arch $path"); fi
+		for base in $(bases_of "$path"); do
+			if [[ $arch == "$ARCH" && $base == "$BASE" ]]; then runs+=("$arch $base $path"); else others+=("$arch $base $path"); fi
+		done
 	done
 done
 runs+=("${others[@]}")
@@ -134,7 +151,8 @@ began=$SECONDS
 for run in "${runs[@]}"; do
 	say "# test $((++number)) of ${#runs[@]}, $(clock $((SECONDS - began))) so far"
 	before=${#failures[@]}
-	run_test "${run%% *}" "${run#* }"
+	# shellcheck disable=SC2086 # ARCH and BASE have no spaces, the path may
+	run_test ${run%% /*} "/${run#* /}"
 done
 for line in "${left[@]}"; do show "# left out: $line"; done
 for line in "${skips[@]}"; do show "# skipped: $line"; done

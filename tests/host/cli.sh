@@ -90,6 +90,7 @@ mkdir -p "$src/arch/$KERNEL_ARCH"
 printf 'VERSION = 5\nPATCHLEVEL = 10\nSUBLEVEL = 1\n' >"$src/Makefile"
 touch "$src/Kconfig" "$src/arch/$KERNEL_ARCH/Makefile"
 check "refused: a KERNEL_SRC of another line" kernel_src "is Linux 5.10.1, not ${BASE#linux-}"
+check "BASE=7.3 stands for linux-7.3" refused_untouched "is Linux 5.10.1, not 7.3" front kernel KERNEL_SRC="$src" BASE=7.3
 printf 'VERSION = %s\nPATCHLEVEL = %s\nSUBLEVEL = 1\n' "$(cut -d . -f 1 <<<"${BASE#linux-}")" "${BASE##*.}" >"$src/Makefile"
 check "refused: a KERNEL_SRC that lacks files" kernel_src "lacks files that the series edits"
 while read -r file; do

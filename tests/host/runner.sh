@@ -18,12 +18,12 @@ made_up() {
 	chmod +x "$work/clone/tests/host/$1.sh"
 }
 
-asked="" # the architecture
+asked="" asked_base="" # the architecture, the base
 
 # run [NAME]: its output and status
 run() {
 	local status=0
-	OUT=$work/out ARCH=$asked "$work/clone/tests/run.sh" "$@" >"$work/said" 2>/dev/null || status=$?
+	OUT=$work/out ARCH=$asked BASE=$asked_base "$work/clone/tests/run.sh" "$@" >"$work/said" 2>/dev/null || status=$?
 	echo "status $status" >>"$work/said"
 }
 
@@ -71,4 +71,20 @@ run
 check "runner: all that can run for the architecture that is asked for" said "ok - x86_64"
 check "runner: what cannot is named with its reason" said "# left out: one: x86_64: the other has no such thing"
 check "runner: and does not count" ended 2 0
+rm "$work"/clone/tests/host/*.sh
+asked=""
+for which in all others full; do made_up "$which" "# bases: $which" "echo \"ok - $which \$BASE\""; done
+run
+check "runner: a test for all bases runs for the default one" said "ok - all linux-6.12"
+check "runner: and for another" said "ok - all linux-7.3"
+check "runner: a test for the others does not run for the default one" said "ok - others linux-7.3"
+check "runner: a test for all with --full runs for the default one" said "ok - full linux-6.12"
+check "runner: and no test for more" ended 4 0
+run --full
+check "runner: and with --full for another" said "ok - full linux-7.3"
+check "runner: --full makes no other test run for more" ended 5 0
+asked_base=7.3
+run
+check "runner: all tests run for the base that is asked for" ended 3 0
+check "runner: and for none else" said "ok - others linux-7.3"
 tap_end

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The series: it applies without fuzz to the kernel's own files, what is exported from it gives the very tree that is
 # built, and a mistake in its bookkeeping is found and named.
+# bases: all
 # shellcheck disable=SC2016,SC2317 # a script for another bash; functions are called by check
 set -euo pipefail
 source "$(dirname "$0")/../../tools/lib.sh"
@@ -14,7 +15,7 @@ exported_gives_the_tree() {
 	local patch file
 	stage_edits "$tree" "$work/stage"
 	while read -r patch; do
-		patch -p1 --fuzz=0 --forward --batch --no-backup-if-mismatch -d "$work/stage" <"$work/export/$patch" || return 1
+		patch -p1 --fuzz=0 --forward --batch --no-backup-if-mismatch -d "$work/stage" <"$work/export/${patch##*/}" || return 1
 	done < <(series_patches)
 	diff <(cd "$work/stage" && find . -type f | sort) <({ series_edits && kernel_files; } | sort | sed 's|^|./|') || return 1
 	(cd "$work/stage" && find . -type f) | while read -r file; do
@@ -26,7 +27,8 @@ exported_gives_the_tree() {
 found() {
 	local copy=$work/copy said
 	rm -rf "$copy"
-	mkdir -p "$copy/patches/$BASE" "$copy/include/linux"
+	mkdir -p "$copy/patches/$BASE" "$copy/patches/linux-0" "$copy/include/linux"
+	echo "edits" >"$copy/patches/linux-0/0003-e.patch"
 	printf 'New-file: include/linux/%s\n' a.h b.h >"$copy/patches/$BASE/0001-a.patch"
 	printf 'New-file: include/linux/c.h\n' >"$copy/patches/$BASE/0002-c.patch"
 	printf '0001-a.patch\n0002-c.patch\n' >"$copy/patches/$BASE/series"
@@ -51,5 +53,11 @@ check "series: a new file that two patches name is found" found include/linux/b.
 check "series: a named file that is not there is found" found include/linux/c.h 'rm ../../include/linux/c.h'
 check "series: a patch that is not listed is found" found 0003-d.patch 'touch 0003-d.patch'
 check "series: a listed patch that is not there is found" found 0002-c.patch 'rm 0002-c.patch'
+check "series: a patch of another base is found" found "all is well" 'echo ../linux-0/0003-e.patch >>series'
+check "series: one that is not there is found" found ../linux-0/0004-f.patch 'echo ../linux-0/0004-f.patch >>series'
+check "series: a patch that is another base's, but stands here as well, is found" found 0003-e.patch \
+	'cp ../linux-0/0003-e.patch . && echo 0003-e.patch >>series'
+check "series: a step that is listed for this base and for another is found" found 0002-c.patch \
+	'touch ../linux-0/0002-c.patch && echo ../linux-0/0002-c.patch >>series'
 check "series: a patch that is listed twice is found" found 0001-a.patch 'echo 0001-a.patch >>series'
 tap_end

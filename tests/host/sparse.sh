@@ -1,6 +1,7 @@
 #!/bin/bash
 # sparse, the compiler under W=1 and kernel-doc have nothing to say of the files of the series that they do not say of the
 # kernel without it.
+# bases: full
 # shellcheck disable=SC2317 # functions are called by check
 # also: x86_64
 set -euo pipefail
@@ -15,7 +16,7 @@ lock_out
 patched=$("$ROOT/tools/tree.sh")
 dir=$(build_dir sparse)
 pristine=$dir/tree/$BASE
-logs=$OUT/test/$ARCH
+logs=$OUT/test/$BASE-$ARCH
 mkdir -p "$logs"
 
 # prepare TREE OBJECTS: what must be there before a single file can be compiled
@@ -46,11 +47,11 @@ messages() {
 # of_series: the messages that there are only with the series.
 of_series() {
 	local all=$dir/messages
-	messages "$patched" "$dir/kernel/$ARCH-patched" "${sources[@]}" >"$all"
+	messages "$patched" "$dir/kernel/$BASE-$ARCH-patched" "${sources[@]}" >"$all"
 	if [[ -s $all ]]; then
 		pristine_tree "$patched" "$pristine" "$dir/stage"
-		prepare "$pristine" "$dir/kernel/$ARCH-pristine"
-		messages "$pristine" "$dir/kernel/$ARCH-pristine" "${sources[@]}" | grep -v 'it cannot be compiled' >"$all.pristine" || true
+		prepare "$pristine" "$dir/kernel/$BASE-$ARCH-pristine"
+		messages "$pristine" "$dir/kernel/$BASE-$ARCH-pristine" "${sources[@]}" | grep -v 'it cannot be compiled' >"$all.pristine" || true
 		comm -23 "$all" "$all.pristine"
 	fi
 }
@@ -58,7 +59,7 @@ of_series() {
 # nothing_said FILE
 nothing_said() { ! grep -P "^\Q$1\E\t" "$dir/of-series"; }
 
-documented() { perl "$patched/scripts/kernel-doc" -none -Werror "$patched/$1"; }
+documented() { PYTHONDONTWRITEBYTECODE=1 "$patched/scripts/kernel-doc" -none -Werror "$patched/$1"; }
 
 sources=()
 while read -r file; do
@@ -71,7 +72,7 @@ while read -r file; do
 	*.c) sources+=("$file") ;;
 	esac
 done < <({ series_edits && kernel_files; } | sort -u)
-prepare "$patched" "$dir/kernel/$ARCH-patched"
+prepare "$patched" "$dir/kernel/$BASE-$ARCH-patched"
 of_series >"$dir/of-series"
 for file in "${sources[@]}"; do check "sparse, W=1: $file" nothing_said "$file"; done
 while read -r file; do

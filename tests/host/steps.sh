@@ -1,6 +1,7 @@
 #!/bin/bash
 # Every step of the series builds by itself, without a warning, as does the whole with its options set otherwise.
 # limit: 2400
+# bases: full
 # shellcheck disable=SC2317 # functions are called by check
 #
 # The steps are made one after the other in one tree; most objects come out of the compiler cache, where the soak
@@ -17,9 +18,9 @@ lock_out
 patched=$("$ROOT/tools/tree.sh")
 dir=$(build_dir steps)
 tree=$dir/tree/$BASE
-objects=$dir/kernel/$ARCH-test
+objects=$dir/kernel/$BASE-$ARCH-test
 stage=$dir/stage
-logs=$OUT/test/$ARCH
+logs=$OUT/test/$BASE-$ARCH
 mkdir -p "$logs" "$objects"
 
 count_built() { built_objects "$log"; }
@@ -53,11 +54,11 @@ variant() {
 	[[ ! $lost ]] || { echo "lost: $lost"; return 1; }
 }
 
-merged_config "$ROOT"/tools/config/{common,devices,kunit,"$ARCH"}.config >"$dir/wanted.config"
+merged_config "$ROOT"/tools/config/{common,devices,kunit,"$BASE","$ARCH"}.config >"$dir/wanted.config"
 pristine_tree "$patched" "$tree" "$stage"
 number=0 lost=""
 while read -r patch; do
-	check "steps: $patch builds" step $((++number)) "$patch"
+	check "steps: ${patch##*/} builds" step $((++number)) "$patch"
 done < <(series_patches)
 check "steps: the whole series has every symbol asked for" test -z "$(lost_symbols "$dir/wanted.config" "$objects/.config")"
 check "steps: the haltpoll driver builds as a module" variant module CONFIG_HALTPOLL_CPUIDLE=m

@@ -1,6 +1,7 @@
 #!/bin/bash
 # checkpatch --strict has nothing to say of the patches as they are mailed and of the new files, but for the exceptions
 # of tests/host/checkpatch-exceptions, each of which is still needed.
+# bases: all
 # shellcheck disable=SC2317 # functions are called by check
 set -euo pipefail
 source "$(dirname "$0")/../../tools/lib.sh"
@@ -38,6 +39,7 @@ needed() { grep -qxF "$1" "$work/used"; }
 
 "$ROOT/tools/export.sh" "$work/export" >/dev/null
 while read -r patch; do
+	patch=${patch##*/}
 	check "checkpatch: $patch" clean "$work/export/$patch"
 done < <(series_patches)
 while read -r file; do

@@ -4,6 +4,7 @@
 # The limit leaves time to build the kernel.
 # limit: 1200
 # also: x86_64
+# bases: full
 set -euo pipefail
 source "$(dirname "$0")/guest.sh"
 
