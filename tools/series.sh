@@ -4,8 +4,8 @@
 # A patch holds edits to files that the kernel has. New kernel files stand in this repository at their in-tree paths;
 # the patch they arrive with names each in its message, in a line "New-file: PATH".
 #
-# A base is a kernel line, with its directory of patches/ and its file of tools/base/. All bases have the same steps and
-# share the new kernel files. A step's patch that serves another base too exists once: the base's file `series` names it
+# A base is a kernel line, with its directory of patches/ and its file of tools/base/. All bases have the same steps, after what
+# an older one lacks (0000), and share the new kernel files. A step's patch that serves another base too exists once: the base's file `series` names it
 # where it is, as ../linux-6.12/NAME. Lines may be found elsewhere (an offset), but they have to be the same (no fuzz): such a
 # patch has as little context, down to one line, as the kernels have in common there. What is exported has it in full.
 

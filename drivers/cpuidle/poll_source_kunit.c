@@ -234,8 +234,8 @@ static struct fake *fake_alloc(struct kunit *test, int cpu)
 	fake->cpu = cpu;
 	fake->outstanding = true;
 	init_completion(&fake->done);
-	hrtimer_init(&fake->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	fake->timer.function = fake_event;
+	hrtimer_setup(&fake->timer, fake_event, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_PINNED_HARD);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, fake_exit, fake));
 
 	return fake;

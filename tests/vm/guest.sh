@@ -49,8 +49,8 @@ disk_test() {
 	rm -f "$image"
 }
 
-# What runs the KUnit suites, on two CPUs
-KUNIT_WORDS="kunit.enable=1 maxcpus=2"
+# What runs the KUnit suites, on two CPUs; Linux 6.12 has no kunit.autorun, and does not miss it
+KUNIT_WORDS="kunit.enable=1 kunit.autorun=1 maxcpus=2"
 
 # kunit_test NAME OPTION...: boots for the KUnit suites, which run as the kernel does; their results come from its log.
 # Two CPUs, for sources that come and go from another one; a high limit for polling, so that a busy host, which makes all
