@@ -55,7 +55,7 @@ clean: ## removes what was built; the results of benchmarks stay
 #| variables, e.g. make bench ROUNDS=10:
 #|   OUT=DIR          where everything is made (default: out)
 #|   KERNEL_SRC=DIR   a kernel tree of the right line instead of Debian's linux-source package; it is only read
-#|   BASE=linux-6.12  the kernel line: a directory of patches/
+#|   BASE=6.12        the kernel line, 6.12 or 7.3: a directory of patches/
 #|   ARCH=arm64       the guest's architecture: arm64 or x86_64; make test without it takes both, make deb this machine's
 #|   JOBS=N           compilers at a time (default: the processors of this machine)
 #|   ACCEL=auto       kvm or tcg: kvm fails where no guest starts with it, auto takes tcg there and says why
