@@ -19,6 +19,10 @@ pristine=$dir/tree/$BASE
 logs=$OUT/test/$BASE-$ARCH
 mkdir -p "$logs"
 
+# Later kernels ask for a sparse that knows this word, which Debian's 0.6.4 does not. What may be missed is
+# a qualifier.
+SPARSE="sparse -D__typeof_unqual__=__typeof__"
+
 # prepare TREE OBJECTS: what must be there before a single file can be compiled
 prepare() {
 	local log=$logs/sparse-prepare.log wanted=$dir/$ARCH.config files
@@ -34,12 +38,19 @@ messages() {
 	local tree=$1 objects=$2 log=$logs/sparse.log
 	shift 2
 	(cd "$objects" && rm -f "${@/%.c/.o}")
-	kernel_make "$tree" "$objects" -k -j "$JOBS" --output-sync=target C=2 W=1 "${@/%.c/.o}" >"$log" 2>&1 || true
-	sed "s|$tree/||g" "$log" | awk -v files="$*" '
+	kernel_make "$tree" "$objects" -k -j "$JOBS" --output-sync=target C=2 W=1 CHECK="$SPARSE" "${@/%.c/.o}" >"$log" 2>&1 || true
+	sed "s|$tree/||g" "$log" | awk -v files="$*" -v tree="$tree" '
+		# what sparse makes of the assertion in each MODULE_LICENSE(), module_param() and their like in later kernels
+		function of_module(path, line,   text, n) {
+			while (n++ < line && (getline text < path) > 0);
+			close(path)
+			return text ~ /^(MODULE_|module_param)/
+		}
 		BEGIN { n = split(files, list, " "); for (i = 1; i <= n; i++) wanted[list[i]] = 1 }
 		/^  CC / { file = $NF; sub(/\.o$/, ".c", file); if (!(file in wanted)) file = "" }
 		/^  CHECK / && $2 == file { checked[file] = 1 }
 		/^make/ { file = "" }
+		/: error: bad constant expression$/ { split($0, at, ":"); if (of_module(tree "/" at[1], at[2])) next }
 		file != "" && /warning|error/ { gsub(/:[0-9]+/, ""); print file "\t" $0 }
 		END { for (file in wanted) if (!(file in checked)) print file "\tit cannot be compiled, or was not checked" }' | sort -u
 }
