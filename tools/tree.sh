@@ -24,7 +24,11 @@ STATE=$TREE.state       # source: what was unpacked; manifest: its files, for a 
 
 # source_id: names what the tree is made from.
 source_id() {
-	if [[ $KERNEL_SRC ]]; then echo "directory $KERNEL_SRC"; else stat -L -c 'tarball %n %s %Y' "$TARBALL"; fi
+	if [[ $KERNEL_SRC ]]; then
+		echo "directory $KERNEL_SRC"
+	else
+		echo "tarball ${TARBALL#"$BUILD"/} $(stat -L -c '%s %Y' "$TARBALL")"
+	fi
 }
 
 check_kernel_src() {

@@ -24,6 +24,7 @@ share_tree() {
 	mkdir -p "$1/tree"
 	cp -al "$BUILD/tree/$BASE" "$1/tree/"
 	for part in pristine state; do cp -a "$BUILD/tree/$BASE.$part" "$1/tree/"; done
+	[[ ! -d $BUILD/source ]] || cp -al "$BUILD/source" "$1/"
 }
 
 # killed_when CONDITION COMMAND...: starts COMMAND and kills it, with all it started, as soon as CONDITION holds.

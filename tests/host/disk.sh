@@ -33,6 +33,7 @@ if ! small_disk "$work/small" 40 2>/dev/null; then
 	skip "disk: a full disk" "a small disk cannot be mounted here"
 	tap_end
 fi
+[[ ! -d $BUILD/source ]] || ln -s "$BUILD/source" "$work/small/"
 check "disk: too little space is found before anything is made" refused "MiB free, the kernel tree takes about" \
 	env OUT="$work/small" "$ROOT/tools/tree.sh"
 check "disk: a disk that fills up while the tree is unpacked" refused "is full" fills_up "$work/small" "$ROOT/tools/tree.sh"
