@@ -60,7 +60,7 @@ soak() {
 	echo "# $name: interrupts: $2; a disk is unplugged: $replug"
 	boot_test "$name" --run soak --vcpus "$VCPUS" --image "$images/main.raw" --timeout $((seconds + 420)) \
 		--device-opts "$(joined serial=main "$opts")" --replug "$replug" "${more[@]}" --known "$KNOWN" \
-		--append "$WORDS ps.seed=$SEED ps.seconds=$seconds ps.replug=$([[ $replug == no ]] || echo 1) ps.device_opts=$opts"
+		--append "$WORDS ps.seed=$SEED ps.seconds=$seconds ps.replug=$([[ $replug == no ]] || echo 1) ps.device_opts=$opts${SLEEP_FAULT:+ ps.suspend=0}"
 }
 
 # paced NAME: a disk that takes its time, so that CPUs idle, and poll, while it works: polling windows that end by a hit and

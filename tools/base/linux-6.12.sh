@@ -4,3 +4,4 @@
 SOURCE_SUITE=""     # linux-source-6.12 is in Debian 12 and 13
 TARBALL_FILES=92000 # in the package's tarball, about
 TEST_PACKAGES=()    # what else its scripts need
+SLEEP_FAULT=""      # why no guest can report after a suspend

@@ -198,7 +198,7 @@ static bool can_suspend(const struct soak *soak)
 {
 	char *states = read_file("/sys/power/state");
 	bool can = states && strstr(states, "freeze") &&
-		   !access(WAKE_ALARM, W_OK);
+		   !access(WAKE_ALARM, W_OK) && param_number("suspend", 1);
 
 	(void)soak;
 	free(states);

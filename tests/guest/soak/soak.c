@@ -5,6 +5,7 @@
  * counted, as records {"type":"soak",...}.
  *
  * ps.seed=N ps.seconds=N (30) ps.replug=N (0; 1: there is a disk to unplug)
+ * ps.suspend=N (1; 0: the guest is not suspended)
  * ps.device_opts=LIST (of the disk that QEMU puts back, as tools/vm.sh has it)
  */
 #define _GNU_SOURCE
