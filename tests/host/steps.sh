@@ -63,5 +63,6 @@ done < <(series_patches)
 check "steps: the whole series has every symbol asked for" test -z "$(lost_symbols "$dir/wanted.config" "$objects/.config")"
 check "steps: the haltpoll driver builds as a module" variant module CONFIG_HALTPOLL_CPUIDLE=m
 check "steps: builds without poll sources" variant without '# CONFIG_VIRTIO_POLL_SOURCE is not set' \
-	'# CONFIG_POLL_SOURCE_KUNIT_TEST is not set' '# CONFIG_VIRTIO_RING_POLL_KUNIT_TEST is not set'
+	'# CONFIG_SAMPLE_POLL_SOURCE is not set' '# CONFIG_POLL_SOURCE_KUNIT_TEST is not set' \
+	'# CONFIG_VIRTIO_RING_POLL_KUNIT_TEST is not set'
 tap_end
