@@ -11,6 +11,7 @@
 #ifndef _LINUX_POLL_SOURCE_H
 #define _LINUX_POLL_SOURCE_H
 
+#include <linux/compiler_attributes.h>
 #include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/types.h>
@@ -114,12 +115,12 @@ struct poll_source {
 };
 
 #ifdef CONFIG_POLL_SOURCE
-int poll_source_register(struct poll_source *src);
+int __must_check poll_source_register(struct poll_source *src);
 int poll_source_unregister(struct poll_source *src);
 int poll_source_move(struct poll_source *src, int cpu);
 void poll_source_claim(struct poll_source *src);
 #else
-static inline int poll_source_register(struct poll_source *src)
+static inline int __must_check poll_source_register(struct poll_source *src)
 {
 	return -EOPNOTSUPP;
 }
