@@ -14,6 +14,20 @@ use_kernel() {
 	INITRD=$("$ROOT/tools/rootfs.sh")
 }
 
+# add_modules IMAGE: INITRD becomes IMAGE: what it was and, behind it, /modules with all modules of the kernel.
+add_modules() {
+	local objects=${KERNEL%"/$KERNEL_IMAGE"} work=$1.tree
+	rm -rf "$work"
+	mkdir -p "$work/modules"
+	(cd "$objects" && xargs -a <(sed 's/\.o$/.ko/' modules.order) cp -t "$work/modules")
+	{
+		cat "$INITRD"
+		(cd "$work" && find . -mindepth 1 | cpio -o -H newc -R 0:0 --quiet) | zstd -q
+	} >"$1"
+	rm -rf "$work"
+	INITRD=$1
+}
+
 # boot NAME OPTION...: runs a guest; its records and log are $LOGS/NAME.jsonl and .log, what vm.sh says NAME.said.
 boot() {
 	local name=$1
